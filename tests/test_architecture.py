@@ -75,7 +75,6 @@ ENGINE = [
     {"pipeline", "sentencepiece", "llama_cpp", "minbpe", "tiktoken"},
     {"executor"},
     {"text_tokenizer"},
-    {"shortcut"},
     {"native_models"},
     {"token_vocabulary"},
     {"bpe"},
@@ -201,7 +200,7 @@ LATE = {
     "tokcli.engine.tokenizer": "a family of tokenizers, for one that was pickled",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
-    "tokcli.engine.shortcut.shortcut": "the tables of normal forms, 2 ms, which most texts do not need",
+    "tokcli.engine.tiktoken.text_ranks": "the tables of normal forms, 2 ms, which most texts do not need",
     "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",
     "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",
     "tokcli.formats.read": "readers of foreign formats, each for itself",
@@ -334,7 +333,7 @@ RULES = {  # what only the rules of a tokenizer need, or its compiling
     "heapq",
     "tokcli.atomic",
     "tokcli.engine.bpe.bpe",
-    "tokcli.engine.shortcut.from_ranks",
+    "tokcli.engine.tiktoken.text_ranks_of",
     "tokcli.engine.unicode.forms",
     "tokcli.engine.unicode.properties",
     "tokcli.formats.read",
@@ -343,7 +342,7 @@ RULES = {  # what only the rules of a tokenizer need, or its compiling
 
 
 @pytest.mark.skipif(backend.native() is None, reason="without native code, the rules are asked for each text")
-def test_counting_by_a_compiled_shortcut_loads_no_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_by_compiled_ranks_loads_no_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
     file = ROOT / "tests" / "data" / "formats" / "plain.tokenizer.json"
     code = (

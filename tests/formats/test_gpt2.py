@@ -14,9 +14,9 @@ from support import parse_vocabulary, read_vocabulary
 
 from tokcli.engine.bpe.bpe import merge_steps
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
-from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatStr
+from tokcli.engine.text_tokenizer import special_tokens_of
 from tokcli.errors import VocabularyError
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import read_regular_file
@@ -107,7 +107,7 @@ def test_a_pair_is_named_by_either_file_or_its_folder(names: tuple[str, str], tm
     for path in (tmp_path, *(tmp_path / name for name in names)):
         vocabulary = read_vocabulary(path)
         assert isinstance(vocabulary, TokenizerSpec)
-        assert special_tokens_of(vocabulary.added) == {"<|endoftext|>": 258}
+        assert special_tokens_of(vocabulary) == {"<|endoftext|>": 258}
         assert vocabulary.splitter == (PatStr(get_encoding("gpt2")._pat_str),)
     assert load_encoding(tmp_path).encode("hell") == [256, 257]
 

@@ -96,9 +96,9 @@ def test_scores_are_rounded_as_by_hugging_face(scores: list[float]) -> None:
     assert [score for _, score in model.pieces] == [score for _, score in theirs]
 
 
-def test_a_byte_level_file_of_a_known_pattern_takes_the_shortcut() -> None:
-    assert rules("plain.tokenizer.json").shortcut is not None
-    assert rules("suffix.tokenizer.json").shortcut is None
+def test_a_byte_level_file_of_a_known_pattern_has_ranks_of_texts() -> None:
+    assert rules("plain.tokenizer.json").text_ranks is not None
+    assert rules("suffix.tokenizer.json").text_ranks is None
 
 
 @pytest.mark.parametrize("name", ["plain.tokenizer.json", "bpe.model"])

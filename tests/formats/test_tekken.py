@@ -9,9 +9,9 @@ import pytest
 import tiktoken
 from support import parse_vocabulary
 
-from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatStr
+from tokcli.engine.text_tokenizer import special_tokens_of
 from tokcli.errors import VocabularyError
 
 TOKENS = [*(bytes([byte]) for byte in range(256)), b"he", b"ll", b"hell", b"hello", b" w"]
@@ -40,15 +40,15 @@ def test_ids_are_those_of_tiktoken_after_the_special_ones() -> None:
     ours = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=made.model.mergeable_ranks, special_tokens={})
     assert [number - 10 for number in ours.encode_ordinary("hello world é")] == theirs.encode_ordinary("hello world é")
     assert made.splitter == (PatStr(PATTERN),)
-    assert special_tokens_of(made.added)["</s>"] == 2
+    assert special_tokens_of(made)["</s>"] == 2
     assert b"beyond" not in made.model.mergeable_ranks
 
 
 def test_special_tokens_that_are_listed_have_these_names() -> None:
     made = parse_vocabulary(tekken(special_tokens=[{"rank": 1, "token_str": "<begin>"}]), "tekken.json")
     assert isinstance(made, TokenizerSpec)
-    assert special_tokens_of(made.added)["<begin>"] == 1
-    assert special_tokens_of(made.added)["<SPECIAL_2>"] == 2
+    assert special_tokens_of(made)["<begin>"] == 1
+    assert special_tokens_of(made)["<SPECIAL_2>"] == 2
 
 
 @pytest.mark.parametrize(

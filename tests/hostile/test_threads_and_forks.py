@@ -184,7 +184,7 @@ def test_a_child_reads_ranks_while_a_thread_of_its_parent_does() -> None:
 ranks = {bytes([byte]): byte for byte in range(256)}
 def encoding(load):
     made = tokcli.Encoding("x", pat_str=".+", mergeable_ranks=ranks, special_tokens={})
-    made.tokenizer.inner._load_ranks = load
+    made.tokenizer.inner.load_ranks = load
     return made
 inside, leave = threading.Event(), threading.Event()
 def slowly():

@@ -1,7 +1,7 @@
 r"""What a browser needs to give the ids of an encoding: ranks, a pattern in JavaScript, and the text it leaves to us.
 
 Only tokenizers that ranks and one pattern express have such tables: tiktoken's, minbpe's, and byte-level ones with a
-shortcut. A text with a character of `unsafe` is one whose ids only the tokenizer itself gives.
+text_ranks. A text with a character of `unsafe` is one whose ids only the tokenizer itself gives.
 """
 
 from __future__ import annotations
@@ -68,19 +68,19 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     special = tuple(rules.special_tokens)
     if (as_ranks := rules.as_ranks()) is not None:
         return _checked(rules.single_pattern or ALL, BrowserTables(as_ranks[0], {}, "", special))
-    shortcut = rules.shortcut
-    if shortcut is None or shortcut.spec.puts_space:
+    text_ranks = rules.text_ranks
+    if text_ranks is None or text_ranks.spec.puts_space:
         return None
-    added = set(shortcut.added.values())
-    ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
+    added = set(text_ranks.special_tokens.values())
+    ranks = {token: rank for token, rank in text_ranks.mergeable_ranks.items() if rank not in added}
     taken = added.union(ranks.values())
     whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
-    always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
+    always = {token: one for token, one in text_ranks.special_tokens.items() if token not in rules.special_tokens}
     made = BrowserTables(
-        ranks, whole if rules.ignore_merges else {}, "", special, always, shortcut.unsafe, shortcut.spec.form,
-        inert_ranges() if shortcut.spec.form else (),
+        ranks, whole if rules.ignore_merges else {}, "", special, always, text_ranks.unsafe, text_ranks.spec.form,
+        inert_ranges() if text_ranks.spec.form else (),
     )  # fmt: skip
-    return _checked(shortcut.pat_str, made)
+    return _checked(text_ranks.pretokenizer.pat_str, made)
 
 
 def _checked(pat_str: str, made: BrowserTables) -> BrowserTables | None:

@@ -7,9 +7,11 @@ default implementations. Streams, batches and native code are left to `Tokenizer
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.stream.utf8 import plain_text
@@ -17,16 +19,16 @@ from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens, enclosed, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokcli.engine.bpe.bpe import PieceCache
     from tokcli.engine.native_models.cut_text import CutText
     from tokcli.engine.native_models.text_model import NativeText, TwinFor
-    from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.spec.added_token import AddedToken
     from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.stream.utf8 import TextOrUtf8
+    from tokcli.engine.tiktoken.text_ranks import TextRanks
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]
@@ -87,8 +89,8 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return ()
 
     @property
-    def shortcut(self) -> Shortcut | None:
-        """Ranks and a pattern that give the same ids faster; None where there are none."""
+    def text_ranks(self) -> TextRanks | None:
+        """Ranks and a pattern that give the same ids faster, if there are such."""
         return None
 
     @property
@@ -124,7 +126,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return False
 
     def as_ranks(self) -> tuple[dict[bytes, int], Pairs] | None:
-        """Return mergeable_ranks and the pairs that merge, if these give the ids without a shortcut; else None."""
+        """Return mergeable_ranks and the pairs that merge, if these give the ids of any text; else None."""
         return None
 
     def why_no_ranks(self) -> list[str]:
@@ -152,21 +154,39 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return self.encode(text, frozenset())
 
 
+def special_tokens_of(spec: TokenizerSpec) -> dict[str, int]:
+    """Return the id of each special token, by its text."""
+    return {token.content: token.id for token in spec.added if token.special}
+
+
 class SpecTokenizer(TextTokenizer, Protocol):
-    """Rules that do what a spec says, without any other state: what they make of it, they can make again."""
+    """Rules that do what a spec says, without any other state: what they make of it, they can make again.
+
+    `build_twin` builds their native twin, if their tables have native forms; ValueError or OverflowError where native
+    code refuses a table, or a number or a text does not fit into one.
+    """
 
     spec: TokenizerSpec
+    build_twin: Callable[[Any], NativeText | None] | None
 
-    def __init__(self, spec: TokenizerSpec) -> None:
-        self.spec = spec
+    def __init__(self, spec: TokenizerSpec, build_twin: Callable[[Any], NativeText | None] | None = None) -> None:
+        self.spec, self.build_twin = spec, build_twin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.spec,)
+        return type(self), (self.spec, self.build_twin)
+
+    @cached_property
+    def native(self) -> NativeText | None:
+        """The native twin, if there is one; it is built on first use."""
+        if self.build_twin is not None and backend.is_native():
+            with suppress(ValueError, OverflowError):
+                return self.build_twin(self)
+        return None
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The ids of the special tokens."""
-        return {token.content: token.id for token in self.spec.added if token.special}
+        return special_tokens_of(self.spec)
 
     def added_tokens(self) -> Sequence[AddedToken]:
         """Return the added tokens."""

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.executor import Executor
-from tokcli.engine.native_models.rank_models import twin_of_ranks
 from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.roles.lookups import Lookups
-from tokcli.engine.roles.readers import PatternReader, PrefixReader, Reader, ShortcutReader, WholeReader
+from tokcli.engine.roles.readers import PatternReader, PrefixReader, RanksReader, Reader, WholeReader
 from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions
 from tokcli.engine.stream.utf8 import (
     PartOfText,
@@ -29,7 +28,6 @@ from tokcli.engine.stream.utf8 import (
     valid_utf8,
     without_surrogates,
 )
-from tokcli.engine.tiktoken.native_encoder import native_splitter
 from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.engine.tokens import Tokens, joined_ids
 from tokcli.errors import PatternError, TokcliError
@@ -37,9 +35,7 @@ from tokcli.errors import PatternError, TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.native_models.text_model import TwinFor
-    from tokcli.engine.native_models.twins import RecordEncoder
-    from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.native_models.text_model import RecordEncoder, TwinFor
     from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
@@ -50,7 +46,7 @@ class Streams(Executor):
     """Reads streams of bytes in parts, and turns these into ids or pieces, one after another or many at once.
 
     `ranked` are the ranks that give the ids of texts, and the pattern by which streams are cut, if there are such: the
-    rules themselves, or those of their shortcut. `parts` encodes parts of streams, which have the space already that
+    rules themselves, or those that give their ids. `parts` encodes parts of streams, which have the space already that
     may be put before a text. `knows_pieces`: the pattern splits any text as the rules do.
     """
 
@@ -167,8 +163,8 @@ class Pieces(Streams):
 
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
         """Return the pieces of a chunk; a special token is one piece."""
-        shortcut = self.inner.shortcut
-        is_plain = self.knows_pieces or (shortcut is not None and shortcut.is_plain(chunk.text))
+        text_ranks = self.inner.text_ranks
+        is_plain = self.knows_pieces or (text_ranks is not None and text_ranks.is_plain(chunk.text))
         if self.ranked is not None and (is_plain or self._is_known(chunk)):
             return self.ranked.split_chunk(chunk)
         return [piece.encode() for piece in self.inner.split(chunk.text)]
@@ -234,16 +230,16 @@ class Tokenizer(Pieces, Lookups):
         self.name, self.max_id, self.special_tokens = name, inner.max_id, dict(inner.special_tokens)
         self._whole_reader = WholeReader(name, self, cuts_long_texts=cuts_long_texts)
         self.parts: Executor = self
-        shortcut = inner.shortcut
+        text_ranks = inner.text_ranks
         if isinstance(inner, RankVocabulary):
             self.ranked, self.reader, self.knows_pieces = inner, PatternReader(inner), True
-        elif shortcut is not None:
-            self.ranked, self.knows_pieces = _ranks_of(name, shortcut), not shortcut.looks_at_text
+        elif text_ranks is not None:
+            self.ranked, self.knows_pieces = text_ranks, not text_ranks.looks_at_text
             # added tokens that are not special are always found, whatever is allowed
-            always = frozenset(shortcut.added.keys() - self.special_tokens.keys())
-            reader = PrefixReader if shortcut.spec.puts_space else ShortcutReader
+            always = frozenset(text_ranks.special_tokens.keys() - self.special_tokens.keys())
+            reader = PrefixReader if text_ranks.spec.puts_space else RanksReader
             self.reader = reader(self.ranked, self._whole_reader, always, splits_all=self.knows_pieces)
-            self.parts = Executor(self.ranked) if shortcut.spec.puts_space else self
+            self.parts = Executor(self.ranked) if text_ranks.spec.puts_space else self
         else:
             self.ranked, self.reader, self.knows_pieces = None, self._whole_reader, False
 
@@ -254,20 +250,8 @@ class Tokenizer(Pieces, Lookups):
     @cached_property
     def twin(self) -> TwinFor | None:
         """The function that gives the native twin for the special tokens that become ids, if there is a twin."""
-        shortcut = self.inner.shortcut
-        if self.ranked is None or shortcut is None:
-            return self.inner.twins
-        if self.ranked.opened is None:
-            return None
-        return twin_of_ranks(
-            self.ranked.opened,
-            native_splitter(self.ranked.pretokenizer),
-            shortcut.added,
-            self.special_tokens,
-            shortcut.spec,
-            exact=shortcut.load_exact(),
-            image=shortcut.load_image(),
-        )
+        text_ranks = self.inner.text_ranks
+        return self.inner.twins if text_ranks is None else text_ranks.twins_of_rules(self.special_tokens)
 
     @property
     def rules(self) -> TextTokenizer | None:
@@ -287,15 +271,15 @@ class Tokenizer(Pieces, Lookups):
     @property
     def changes_text(self) -> bool:
         """Whether tokens may have other bytes than the text that they encode, as after a normalizer."""
-        shortcut = self.inner.shortcut
-        if shortcut is not None:
-            return shortcut.spec.form is not None or shortcut.spec.puts_space
+        text_ranks = self.inner.text_ranks
+        if text_ranks is not None:
+            return text_ranks.spec.form is not None or text_ranks.spec.puts_space
         return self.ranked is None
 
     @property
     def puts_space_first(self) -> bool:
         """Whether `read_parts` adds a space before the text that is not in the input."""
-        return self.inner.shortcut is not None and self.inner.shortcut.spec.puts_space
+        return self.inner.text_ranks is not None and self.inner.text_ranks.spec.puts_space
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:
@@ -320,18 +304,6 @@ class Tokenizer(Pieces, Lookups):
         if not isinstance(self.inner, RankVocabulary):
             data.decode()  # raises the error
         return joined_ids(list(map(self.encode_part, self.read_parts([data], ReadOptions("bytes")))))
-
-
-def _ranks_of(name: str, shortcut: Shortcut) -> RankVocabulary:
-    """Return the ranks of a shortcut, in which all added tokens are special."""
-    return RankVocabulary(
-        name,
-        pat_str=shortcut.pat_str,
-        special_tokens=shortcut.added,
-        max_rank=shortcut.spec.max_rank,
-        load_ranks=shortcut.load_ranks,
-        load_image=shortcut.load_image,
-    )
 
 
 def _restore(name: str, spec: TokenizerSpec) -> Tokenizer:

@@ -80,7 +80,7 @@ class TrainingRules:
     def extending(self, seed: Encoding) -> TrainingRules:
         """Return the same rules with the tokens of an encoding to begin with; VocabularyError where it has no ranks."""
         rules = seed.tokenizer.rules
-        ranks = seed._mergeable_ranks if rules is None or rules.shortcut is not None else {}
+        ranks = seed._mergeable_ranks if rules is None or rules.text_ranks is not None else {}
         if any(bytes([byte]) not in ranks for byte in range(256)):
             raise VocabularyError("only a vocabulary of ranks that has all 256 bytes can be extended")
         return self.from_seed(ranks, seed._special_tokens)

@@ -23,11 +23,11 @@ from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
 from tokcli.engine.pretokenizers import known_patterns as known
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.image import DecodingSpec, RanksSpec
 from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel
 from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.engine.unicode import forms as unicode_forms
 from tokcli.registry.encodings import load_encoding
@@ -41,11 +41,11 @@ MARKS = ["\u0301", "\u0323", "\u093c", "\u0915", "\u1100", "\u1161", "\u11a8", "
          "\u3099", "\u304b", "\U000110ba", "\U00011099", "e", "a", " ", "\u00e9", "\u1e0b\u0323"]  # fmt: skip
 
 
-def shortcut_of(**changes: Any) -> Shortcut:
+def text_ranks_by(**changes: Any) -> TextRanks:
     def nothing() -> Any:
         return {}
 
-    return Shortcut(RanksSpec(0, (known.GPT2,), **changes), nothing, nothing, bytes, {})
+    return TextRanks("ranks", RanksSpec(0, (known.GPT2,), **changes), {}, nothing, nothing)
 
 
 def texts(rnd: random.Random, atoms: list[str]) -> str:
@@ -190,9 +190,9 @@ def test_bytes_that_are_no_tokens_are_left_out_as_llama_cpp_does(pre: str) -> No
 @needs_native
 def test_bytes_that_are_no_tokens_go_the_fast_way() -> None:
     tokenizer = gguf_of("falcon", {3, 0xF0})
-    assert tokenizer.shortcut is not None
-    assert tokenizer.shortcut.is_plain("\x03\U0001f600")
-    assert not tokenizer.shortcut.is_plain("\u017f")
+    assert tokenizer.text_ranks is not None
+    assert tokenizer.text_ranks.is_plain("\x03\U0001f600")
+    assert not tokenizer.text_ranks.is_plain("\u017f")
 
 
 @needs_native
@@ -226,12 +226,12 @@ def test_the_model_of_every_pre_tokenizer_is_native(pre: str) -> None:
         assert tokenizer.encode(text, frozenset()) == expected
 
 
-def test_a_shortcut_holds_for_text_without_exceptional_characters() -> None:
-    shortcut, rnd = shortcut_of(exceptions=(3, 3, 0xE01, 0xE01, 0x1F600, 0x1F600)), random.Random(3)
+def test_ranks_hold_for_text_without_exceptional_characters() -> None:
+    ranks, rnd = text_ranks_by(exceptions=(3, 3, 0xE01, 0xE01, 0x1F600, 0x1F600)), random.Random(3)
     exceptional = re.compile("[\x03\u0e01\U0001f600]")
     for _ in range(600):
         text = texts(rnd, ["a", " b", "\n", "\u0e01", "\x03", "\U0001f600", "\U0001f601", "\xe9", "\u4e2d", "word"])
-        assert shortcut.holds_for(text) is not bool(exceptional.search(text))
+        assert ranks.holds_for(text) is not bool(exceptional.search(text))
 
 
 @needs_native
@@ -298,7 +298,7 @@ def test_of_tokens_that_overlap_the_longer_one_is_found() -> None:
         found = rnd.sample(ADDED, rnd.randrange(1, 6))
         changed = gguf_of("gpt-2", set(), found)
         encoding = Encoding.of("gguf", Tokenizer("gguf", changed))
-        fast += changed.shortcut is not None
+        fast += changed.text_ranks is not None
         for _ in range(20):
             text = texts(rnd, [*ADDED, "<", "b", " ", "a>", "   ", "cd>", "\t "])
             assert encoding.encode_ordinary(text) == changed.encode(text, frozenset()), (found, text)

@@ -98,7 +98,7 @@ def test_unknown_text_on_both_sides_of_a_cut_is_one_id(tmp_path: Path) -> None:
 SHARES = [words * 300 for words in WORDS] * 250  # some 40 MB, in 32 shares
 
 
-@pytest.mark.parametrize("name", ["o200k_base", FORMATS / "plain.tokenizer.json"], ids=["ranks", "shortcut"])
+@pytest.mark.parametrize("name", ["o200k_base", FORMATS / "plain.tokenizer.json"], ids=["ranks", "tokenizer.json"])
 @pytest.mark.parametrize("threads", [2, 7])
 def test_the_lists_of_a_batch_are_in_order_whichever_thread_made_the_ids(name: str | Path, threads: int) -> None:
     encoding = load_encoding(name) if isinstance(name, Path) else tokcli.get_encoding(name)

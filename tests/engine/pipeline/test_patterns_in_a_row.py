@@ -61,7 +61,7 @@ ATOMS = [*HARD_ATOMS, "\u30fc", "\u3099", "\u309b", "\u30fb", "\u3042", "\u9fa5"
          "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34",
          "\u3000", "\u2003", "\xa0", "(", "\u3002", "\u0964", "\u060c", "\uabff", "\uac00", "\ud7b0", "\u07ff", "\u0800"]  # fmt: skip
 
-# the shortcuts are not for text with these
+# ranks of texts are not for text with these
 MOVED = re.compile(f"[\u017f{class_members(changed_ranges())}]")
 NEWER = re.compile(f"[{class_members(newer_numbers())}]")
 

@@ -158,7 +158,7 @@ def test_bytes_that_are_written_as_characters_twice_have_the_ids_of_the_library(
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_cut_natively(name: str) -> None:
     pipeline = Pipeline(parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json"))
-    assert pipeline.shortcut is None
+    assert pipeline.text_ranks is None
     assert pipeline.cuts.row
     assert pipeline.native is not None
 

@@ -187,7 +187,7 @@ def test_time_grows_with_the_size_of_invalid_text(unit: bytes, errors: chunks.Ut
 
 @given(some_invalid, st.lists(st.integers(1, 9), max_size=30), st.integers(0, 40), st.booleans())
 def test_native_code_takes_any_bytes_and_any_ends(data: bytes, sizes: list[int], start: int, is_whole: bool) -> None:
-    vocabulary = native.Vocabulary(tokcli.get_encoding("o200k_base").tokenizer.inner._load_image())
+    vocabulary = native.Vocabulary(tokcli.get_encoding("o200k_base").tokenizer.inner.load_image())
     ends = array("Q", sorted({*(end for end in accumulate(sizes) if end < len(data)), *([len(data)] if data else [])}))
     ids = memoryview(vocabulary.encode_pieces(data, ends, True)[0]).cast("I").tolist()
     assert vocabulary.decode(ids) == data

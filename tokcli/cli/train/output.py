@@ -12,7 +12,7 @@ from tokcli.atomic import open_file_at
 from tokcli.cli import streams
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
-from tokcli.engine.spec.added_token import special_tokens_of
+from tokcli.engine.text_tokenizer import special_tokens_of
 from tokcli.errors import OutputError, VocabularyError, reason_of
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.output_names import names_of
@@ -154,4 +154,4 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
     if form == "tiktoken":
         name, sidecar = list(contents.items())[1]
         return parse_sidecar(sidecar, shown_name(name))[0] or {}
-    return special_tokens_of(parse_sources(sources_of(contents)).added)
+    return special_tokens_of(parse_sources(sources_of(contents)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tokcli.engine.bindings.pair_models import pair_model
 from tokcli.engine.bindings.stages import use_ranks
@@ -14,8 +16,8 @@ from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
 from tokcli.engine.native_models import text_model as native
+from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.text_model import NativeText
-from tokcli.engine.native_models.twins import register
 from tokcli.engine.spec.image import RanksSpec
 from tokcli.engine.spec.models import LlamaModel, Pairs
 from tokcli.engine.spec.spec import TokenizerSpec
@@ -25,8 +27,15 @@ _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips
 
 
 def rules_of_llama(spec: TokenizerSpec) -> LlamaCpp:
-    """Return the rules of a GGUF file's tokenizer, whose model may have a twin."""
-    return LlamaCpp(spec)
+    """Return the rules of a GGUF file's tokenizer, with the builder of their twin."""
+    return LlamaCpp(spec, twin_of_llama)
+
+
+def twin_of_llama(rules: LlamaCpp) -> CutText | None:
+    """Build the twin of a tokenizer, which cuts special tokens out in Python, if its model has a native form."""
+    build: Callable[[Any], NativeText | None] | None = _BUILDERS.get(type(rules.model))
+    between = None if build is None else build(rules.model)
+    return None if between is None else rules.text_around(between)
 
 
 def twin_of_spm(model: LlamaSpm) -> NativeText:
@@ -104,8 +113,10 @@ def twin_of_rwkv(model: Rwkv) -> NativeText | None:
     return NativeText(made)
 
 
-register(WordsByMerges, twin_of_merges)
-register(LlamaSpm, twin_of_spm)
-register(Rwkv, twin_of_rwkv)
-register(LlamaWords, twin_of_words)
-register(LlamaUnigram, twin_of_unigram)
+_BUILDERS: Mapping[type, Callable[..., NativeText | None]] = {
+    WordsByMerges: twin_of_merges,
+    LlamaSpm: twin_of_spm,
+    Rwkv: twin_of_rwkv,
+    LlamaWords: twin_of_words,
+    LlamaUnigram: twin_of_unigram,
+}

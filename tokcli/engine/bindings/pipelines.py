@@ -15,7 +15,6 @@ from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NamedToken, NativeText
-from tokcli.engine.native_models.twins import register
 from tokcli.engine.pipeline.added_tokens import special_first
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.models import BestTokens
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
 
 def rules_of_pipeline(spec: TokenizerSpec) -> Pipeline:
-    """Return the rules of a tokenizer.json, which may have a twin."""
-    return Pipeline(spec)
+    """Return the rules of a tokenizer.json, with the builder of their twin."""
+    return Pipeline(spec, twin_of_pipeline)
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
@@ -296,6 +295,3 @@ def finds_nothing(splitter: split.Splitter, steps: Sequence[Normalizer]) -> bool
         and last.pattern.text not in last.content
         and not splitter.invert
     )
-
-
-register(Pipeline, twin_of_pipeline)

@@ -9,7 +9,6 @@ from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.text_model import NativeText
-from tokcli.engine.native_models.twins import register
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.spec.spec import TokenizerSpec
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def rules_of_sentencepiece(spec: TokenizerSpec) -> SentencePiece:
-    """Return the rules of a model, whose twin this module builds."""
-    return SentencePiece(spec)
+    """Return the rules of a model, with the builder of their twin."""
+    return SentencePiece(spec, twin_of_sentencepiece)
 
 
 def twin_of_sentencepiece(rules: SentencePiece) -> NativeText | None:
@@ -62,6 +61,3 @@ def _set_spaces(made: _native.TextModel, normalizer: SpmNormalizer) -> None:
         False,
         (VISIBLE_SPACE if settings.escape_whitespaces else " ").encode(),
     )
-
-
-register(SentencePiece, twin_of_sentencepiece)

@@ -12,28 +12,29 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, cast
+from typing import ClassVar, Protocol, cast
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, last_two, merge_bounds, rank_of_score
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.lattice import prefixes
 from tokcli.engine.llama_cpp.token_bytes import unescaped
-from tokcli.engine.native_models.twins import HasTwin
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.models import BYTE, LlamaModel
 from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.errors import InputError
 
 _UNKNOWN, _INVALID = -10_000_000, -20_000_000  # PLaMo's scores; a token with the second, or less, is never taken
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class FragmentModel(HasTwin):
+class FragmentModel(Protocol):
     """A model for fragments, the text between special tokens, by its spec, with default implementations."""
 
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
+    spec: TokenizerSpec
+    data: LlamaModel
 
     def __init__(self, spec: TokenizerSpec) -> None:
         self.spec, self.data = spec, cast(LlamaModel, spec.model)
@@ -51,7 +52,7 @@ class FragmentModel(HasTwin):
 
     def tokenize(self, text: str) -> Sequence[int]:
         """Return the ids of a text."""
-        raise NotImplementedError
+        ...
 
     def encode_after(self, before: str, total: float, text: str) -> tuple[list[int], float]:
         """Return the ids of a text that continues another, and the sum of all scores after it, for models with sums.
@@ -74,8 +75,8 @@ class FragmentModel(HasTwin):
         """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
         return None
 
-    def shortcut(self) -> Shortcut | None:
-        """Return ranks and a known pattern that give the same ids; None if there are none."""
+    def text_ranks(self) -> TextRanks | None:
+        """Return ranks and a known pattern that give the same ids, if there are such."""
         return None
 
 

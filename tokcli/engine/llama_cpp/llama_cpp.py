@@ -17,8 +17,6 @@ from tokcli.engine.llama_cpp.token_bytes import bytes_of
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.cut_text import CutText
-from tokcli.engine.native_models.twins import HasTwin, twin_of
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind
 from tokcli.engine.stream.decoding import ByteDecoder
@@ -27,6 +25,7 @@ from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer
+from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import UnknownTokenError
 
@@ -42,7 +41,7 @@ _NAMES = ((UNKNOWN, "unknown"), (CONTROL, "control"), (USER_DEFINED, "user-defin
           (BYTE, "byte"))  # fmt: skip
 
 
-class LlamaCpp(HasTwin, SpecTokenizer):
+class LlamaCpp(SpecTokenizer):
     """The tokenizer of a GGUF file, by its spec."""
 
     @cached_property
@@ -71,21 +70,15 @@ class LlamaCpp(HasTwin, SpecTokenizer):
         puts_space = spec.model.kind == "llama" and spec.normalizer[0].add_dummy_prefix
         return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=spec.name)
 
-    @cached_property
-    def native(self) -> CutText | None:
-        """The native twin, which cuts special tokens out in Python; None where the model has none."""
-        between = twin_of(self.model)
-        return None if between is None else self.text_around(between)
-
     @property
     def in_python(self) -> CutText:
         """The model in Python, around which special tokens are cut out of texts."""
         return self.text_around(_ModelInPython(self.model))
 
     @cached_property
-    def shortcut(self) -> Shortcut | None:
-        """Ranks and a known pattern that give the same ids; None where other patterns cut text, or merges differ."""
-        return self.model.shortcut() if self.spec.splitter else None
+    def text_ranks(self) -> TextRanks | None:
+        """Ranks and a known pattern that give the same ids, unless other patterns cut text, or merges differ."""
+        return self.model.text_ranks() if self.spec.splitter else None
 
     def cutting_parts(self) -> list[tuple[str, object]]:
         """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
@@ -16,11 +16,11 @@ from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.patterns import KNOWN, LINES
 from tokcli.engine.llama_cpp.words import white_space_words
-from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.models import PairMerges, Pairs
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatternsInTurn
+from tokcli.engine.tiktoken.text_ranks import TextRanks
+from tokcli.engine.tiktoken.text_ranks_of import text_ranks_of
 
 _LONG_S = (0x17F, 0x17F)  # folds to s in known patterns, but not in llama.cpp
 _NO_TOKEN = 1 << 31  # the number of a text that no merge knows
@@ -167,7 +167,7 @@ class WordsByMerges(FragmentModel):
             if (number := self.ids.get(name)) is not None:
                 yield number
 
-    def shortcut(self) -> Shortcut | None:
+    def text_ranks(self) -> TextRanks | None:
         """Return ranks and a known pattern that give the same ids; None where other patterns cut, or merges differ.
 
         The pattern does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
@@ -179,7 +179,8 @@ class WordsByMerges(FragmentModel):
         if ranked is None or may_overlap(added):
             return None
         unsafe = *changed_ranges(), _LONG_S
-        return shortcut_from_ranks(pattern, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(self.splitter))
+        load_exact = partial(native_cuts, self.splitter)
+        return text_ranks_of(self.spec.name, pattern, ranked, added, unsafe=unsafe, load_exact=load_exact)
 
 
 def may_overlap(tokens: Iterable[str]) -> bool:

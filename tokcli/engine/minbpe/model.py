@@ -15,12 +15,12 @@ from tokcli.engine.bpe.bpe import MergeOrder, PieceCache
 from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
-from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.models import BYTES
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import PieceTokenizer, SpecTokenizer
+from tokcli.engine.tiktoken.text_ranks import TextRanks
+from tokcli.engine.tiktoken.text_ranks_of import text_ranks_of
 from tokcli.errors import UnknownTokenError
 
 
@@ -58,13 +58,15 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
         return None if self.single_pattern is None else PreTokenizer(self.single_pattern)
 
     @cached_property
-    def shortcut(self) -> Shortcut | None:
+    def text_ranks(self) -> TextRanks | None:
         """The ranks of the ids that merging makes; None where special tokens hide others."""
         if self._hides_specials:
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
         ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, ignore_merges=False)
-        return None if ranked is None else shortcut_from_ranks(self.single_pattern or ALL, ranked, self.special_tokens)
+        if ranked is None:
+            return None
+        return text_ranks_of(self.spec.name, self.single_pattern or ALL, ranked, self.special_tokens)
 
     @property
     def _hides_specials(self) -> bool:

@@ -10,7 +10,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
@@ -153,8 +153,22 @@ class NativeText:
         return NativeRecords(self.model, self._states(allowed), before)
 
 
-class NativeRecords:
-    """Encodes many records at once with a native model: see `RecordEncoder`."""
+class RecordEncoder(Protocol):
+    """Encodes many records in one call.
+
+    The records are in one buffer; each ends before one of `ends` (uint64), where its separator ends. Each method raises
+    Refused where a record cannot be encoded so.
+    """
+
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all records (uint32), and where those of each begin and the last ones end (uint64)."""
+
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
+        """Return the number of ids of each record (uint32)."""
+
+
+class NativeRecords(RecordEncoder):
+    """Encodes many records at once with a native model."""
 
     def __init__(self, model: _native.TextModel, states: tuple[bytes, bytes], before: bytes) -> None:
         self._model, self._more = model, (*states, before)

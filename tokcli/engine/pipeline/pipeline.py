@@ -18,7 +18,6 @@ from tokcli.engine.bpe.byte_alphabet import bytes_of, to_byte_chars
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
 from tokcli.engine.native_models.text_model import NativeText, Refused
-from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.pipeline.added_tokens import AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned, blanks_of
 from tokcli.engine.pipeline.cut_pattern import CutPattern, cut_pattern_of
@@ -28,9 +27,6 @@ from tokcli.engine.pipeline.models import Model, model_of
 from tokcli.engine.pipeline.normalizers import normalize
 from tokcli.engine.pipeline.pretokenizers import pieces_of
 from tokcli.engine.pipeline.processors import processed, trims
-from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.decoders import ByteLevelDecoder
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.json_form import to_json
@@ -39,13 +35,15 @@ from tokcli.engine.spec.splitters import ByteLevel, Metaspace
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import SpecTokenizer
+from tokcli.engine.tiktoken.text_ranks import TextRanks
+from tokcli.engine.tiktoken.text_ranks_of import text_ranks_of
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
 
 Segment = tuple[Aligned, int | None]
 """An added token and its id, or normalized text between two of them and None."""
 
 
-class Pipeline(HasTwin, SpecTokenizer):
+class Pipeline(SpecTokenizer):
     """The tokenizer of a spec that a tokenizer.json gave."""
 
     is_tokenizer_json: ClassVar[bool] = True
@@ -80,15 +78,16 @@ class Pipeline(HasTwin, SpecTokenizer):
         return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), spec)
 
     @cached_property
-    def shortcut(self) -> Shortcut | None:
-        """Ranks and one pattern that give the same ids; None where they cannot express all of the tokenizer."""
+    def text_ranks(self) -> TextRanks | None:
+        """Ranks and one pattern that give the same ids, if they can express all of the tokenizer."""
         cuts, form = self.cuts, self._form
         if cuts.pat_str is None or (self.spec.normalizer and form is None) or not self._finds_alike():
             return None
         ranked = self.ranked
         if ranked is None or (cuts.prefix_space and (cuts.unsafe or ranked.missing or ranked.whole_only or form)):
             return None  # a prefix is for the beginning of a text, which the slow way for unsafe text does not know
-        return shortcut_from_ranks(
+        return text_ranks_of(
+            self.spec.name,
             cuts.pat_str,
             ranked,
             {t.content: t.id for t in self.spec.added},
@@ -179,18 +178,13 @@ class Pipeline(HasTwin, SpecTokenizer):
                 ids.append(number)
             elif (found := self._encode_segment(segment.text)) is not None:
                 ids += found
-            elif self.shortcut is not None and self.shortcut.holds_for(segment.text):
-                words = self._pattern.split(self.shortcut.with_prefix(segment.text))
+            elif self.text_ranks is not None and self.text_ranks.holds_for(segment.text):
+                words = self.text_ranks.split(self.text_ranks.with_prefix(segment.text))
                 ids += chain.from_iterable(map(self._word_cache.__getitem__, words))
             else:
                 for piece in pieces_of(self.spec.splitter, segment):
                     ids += self._cache[piece.text]
         return ids
-
-    @cached_property
-    def _pattern(self) -> PreTokenizer:
-        """The one pattern by which text is cut, where there is a shortcut: it matches faster than splitters do."""
-        return PreTokenizer(self.cuts.pat_str or "")
 
     @cached_property
     def _word_cache(self) -> BoundedCache[tuple[int, ...]]:
@@ -201,7 +195,7 @@ class Pipeline(HasTwin, SpecTokenizer):
         """The native twin of all that follows a normalizer that is not native; None where more than that is not."""
         if self.native is not None or not self.spec.normalizer or self.needs_start:
             return None
-        return Pipeline(self.spec._replace(normalizer=(), added=())).native
+        return Pipeline(self.spec._replace(normalizer=(), added=()), self.build_twin).native
 
     def _encode_segment(self, text: str) -> list[int] | None:
         if self._twin_of_segments is not None:

@@ -124,9 +124,9 @@ class Lookups(TokenVocabulary):
 
     def token_kinds(self) -> dict[int, str]:
         """Return the kind, such as control or byte, of each token that is not normal, by id."""
-        if self.inner.shortcut is None:
+        if self.inner.text_ranks is None:
             return self.inner.whole.token_kinds()
-        special, added = self.special_tokens, self.inner.shortcut.added
+        special, added = self.special_tokens, self.inner.text_ranks.special_tokens
         return {number: "special" if text in special else "added" for text, number in added.items()}
 
     @property

@@ -153,8 +153,8 @@ class PatternReader(Reader):
         return self._pretokenizer.is_stop(data, at)
 
 
-class ShortcutReader(Reader):
-    """Cuts streams by the pattern of a shortcut's ranks, and at the added tokens that are found in any text.
+class RanksReader(Reader):
+    """Cuts streams by the pattern of the ranks that give a tokenizer's ids, and at the added tokens found in any text.
 
     `always_found` are these tokens. With `splits_all`, the pattern splits every text as the tokenizer does.
     """
@@ -191,7 +191,7 @@ class ShortcutReader(Reader):
         return self._ranks.cuts_at(data, at)
 
 
-class PrefixReader(ShortcutReader):
+class PrefixReader(RanksReader):
     """Cuts streams of a tokenizer that puts a space before each text between special tokens that lacks one.
 
     The parts have that space.

@@ -20,7 +20,7 @@ from tokcli.errors import TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.native_models.twins import RecordEncoder
+    from tokcli.engine.native_models.text_model import RecordEncoder
     from tokcli.engine.stream.chunks import ReadOptions
     from tokcli.engine.tokenizer import Tokenizer
 

@@ -1,8 +1,8 @@
 """Tokenizers that segment at random, each a copy of a family's tokenizer with another model.
 
-The copy has neither a native twin, nor a shortcut, nor a cache of pieces, which would give the same ids each time. It
-shares the tables of the tokenizer, and all else that it does. With dropout, a piece that is a token is merged like any
-other, as in tokenizers.
+The copy has neither a native twin, nor ranks of texts, nor a cache of pieces, which would give the same ids each time.
+It shares the tables of the tokenizer, and all else that it does. With dropout, a piece that is a token is merged like
+any other, as in tokenizers.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
     if not isinstance(rules, Pipeline | LlamaCpp) or (model := change(rules.model)) is None:
         return None
     if isinstance(rules, LlamaCpp):
-        return copy_of(rules, model=model, native=None, shortcut=None)
+        return copy_of(rules, model=model, native=None, text_ranks=None)
     cache = BoundedCache[tuple[int, ...]](model.tokenize, limit=0)
-    return copy_of(rules, model=model, native=None, shortcut=None, _twin_of_segments=None, _cache=cache)
+    return copy_of(rules, model=model, native=None, text_ranks=None, _twin_of_segments=None, _cache=cache)
 
 
 def _changed(model: object, table: dict[type, Callable[[Any, Any], object]], by: object) -> object | None:
@@ -132,7 +132,7 @@ class DroppedMinBpe(MinBpe):
             found = merge([(byte, 1) for byte in piece], base._merges, merge_all=dropout.merge_again)
             return (number for number, _ in found)
 
-        vars(self).update(vars(base), shortcut=None, _cache=PieceCache(encode_piece, limit=0))
+        vars(self).update(vars(base), text_ranks=None, _cache=PieceCache(encode_piece, limit=0))
 
 
 class DroppedSegmenter(BpeSegmenter):

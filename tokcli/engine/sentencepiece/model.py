@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind, last_two, rank_of_score
 from tokcli.engine.native_models.cut_text import CutText
-from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.sentencepiece.decoder import PieceDecoder, shown
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import (
@@ -35,7 +34,7 @@ from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer
 from tokcli.engine.tokens import Tokens, texts_of
 
 
-class SentencePiece(HasTwin, SpecTokenizer):
+class SentencePiece(SpecTokenizer):
     """A SentencePiece model. The added tokens of its spec are special: they are cut out of text where allowed."""
 
     is_byte_level: ClassVar[bool] = False

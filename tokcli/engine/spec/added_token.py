@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -22,11 +22,6 @@ class AddedToken(NamedTuple):
     normalized: bool = False
     special: bool = False
     was_normalized: bool = False
-
-
-def special_tokens_of(added: Iterable[AddedToken]) -> dict[str, int]:
-    """Return the id of each added token that is special, by its text."""
-    return {token.content: token.id for token in added if token.special}
 
 
 def all_special(ids: Mapping[str, int]) -> tuple[AddedToken, ...]:

@@ -78,7 +78,7 @@ class RankVocabulary(PieceTokenizer):
         self.max_id = max(max_rank, max(special_tokens.values(), default=0))
         self.pretokenizer = PreTokenizer(pat_str)
         self._special_ids = frozenset(special_tokens.values())
-        self._load_ranks, self._load_image = load_ranks, load_image
+        self.load_ranks, self.load_image = load_ranks, load_image
         self._image_comes_first = image_comes_first
 
     @classmethod
@@ -102,12 +102,12 @@ class RankVocabulary(PieceTokenizer):
     @cached_property
     def mergeable_ranks(self) -> dict[bytes, int]:
         """The rank of each token that is not special."""
-        return self._load_ranks()
+        return self.load_ranks()
 
     @cached_property
     def opened(self) -> _native.Vocabulary | None:
         """The image, opened, if there is one."""
-        return open_vocabulary(self._load_image)
+        return open_vocabulary(self.load_image)
 
     @cached_property
     def twins(self) -> TwinFor | None:

@@ -64,16 +64,16 @@ def contents_of(encoding: Encoding) -> Contents:
 
 
 def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
-    shortcut = rules.shortcut
+    text_ranks = rules.text_ranks
     if (as_ranks := rules.as_ranks()) is not None:
         ranks, pairs = as_ranks
         token = rules.token_bytes()
         merges = [(token[left], token[right]) for left, right in pairs]
         return Contents(ExportVocabulary(ranks, merges, rules.single_pattern or ALL, rules.special_tokens))
-    if shortcut is None or shortcut.spec.puts_space:
+    if text_ranks is None or text_ranks.spec.puts_space:
         return Contents(ExportVocabulary({}, [], "", {}), rules.why_no_ranks())
-    added = set(shortcut.added.values())
-    ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
+    added = set(text_ranks.special_tokens.values())
+    ranks = {token: rank for token, rank in text_ranks.mergeable_ranks.items() if rank not in added}
     taken = {*ranks.values(), *added}
     notes = rules.notes_on_ranks()
     if rules.has_template:
@@ -81,12 +81,12 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
     made = ExportVocabulary(
         ranks,
         _merges(encoding, ranks),
-        shortcut.pat_str,
-        shortcut.added,
+        text_ranks.pretokenizer.pat_str,
+        text_ranks.special_tokens,
         unmade={token: id for id, token in encoding.tokenizer.token_bytes().items() if id not in taken},
         ignore_merges=rules.ignore_merges,
-        normalizer=shortcut.spec.form,
-        not_special=frozenset(shortcut.added.keys() - rules.special_tokens.keys()),
+        normalizer=text_ranks.spec.form,
+        not_special=frozenset(text_ranks.special_tokens.keys() - rules.special_tokens.keys()),
     )
     return Contents(made, notes=notes)
 

@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.roles.rules import rules_of
-from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.spec.models import Ranks
+from tokcli.engine.text_tokenizer import TextTokenizer, special_tokens_of
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.limits import read_regular_file
@@ -30,9 +29,6 @@ from tokcli.registry.compiled.store import Store
 from tokcli.registry.inside import INSIDE, Inside
 from tokcli.registry.lazy_ranks import LazyRanks
 from tokcli.registry.registered import VOCAB
-
-if TYPE_CHECKING:
-    from tokcli.engine.text_tokenizer import TextTokenizer
 
 
 def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
@@ -100,7 +96,7 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
         return rules_of(found)
     ranks, published = found.model.mergeable_ranks, encoding_of_ranks(found.model.sha256)
     if special_tokens is None:
-        given = special_tokens_of(found.added)
+        given = special_tokens_of(found)
         special_tokens = given if found.model.names_special or not published else dict(published.special_tokens)
     check_special_tokens(special_tokens, ranks, path)
     if not ranks:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.opened_stages import opened_stages
 from tokcli.engine.native_models.text_model import NativeText
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.image import SPECIAL, ImageSpec, Trimming
 from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Sections = Mapping[str, memoryview]
 
 
-def special_tokens_of(spec: ImageSpec) -> dict[str, int]:
+def special_tokens_in(spec: ImageSpec) -> dict[str, int]:
     """Return the id of each special token by its text."""
     listed = zip(spec.added_texts, spec.added_ids, spec.added_flags, strict=True)
     return {text: number for text, number, flags in listed if flags & SPECIAL}
@@ -51,30 +51,31 @@ class CompiledTokenizer(TextTokenizer):
     is_byte_level: bool
     decodes_context_free: bool
     native: NativeText | None = None
-    shortcut: Shortcut | None = None
+    text_ranks: TextRanks | None = None
     has_template: bool = False
     file_notes: Sequence[str] = ()
 
     def __init__(self, spec: ImageSpec, sections: Sections, name: str, load: Callable[[], TextTokenizer]) -> None:
         self.spec, self._sections, self._name, self._load = spec, sections, name, load
-        self.special_tokens, self.max_id, self.is_byte_level = special_tokens_of(spec), spec.max_id, spec.is_byte_level
+        self.special_tokens, self.max_id, self.is_byte_level = special_tokens_in(spec), spec.max_id, spec.is_byte_level
         self.has_template, self.decodes_context_free = spec.has_template, spec.decodes_context_free
-        self.file_notes, image = spec.file_notes, sections.get("ranks")
-        if (spec.ranks is None) != (image is None):
+        self.file_notes = spec.file_notes
+        if (spec.ranks is None) != ("ranks" not in sections):
             raise ValueError("ranks without their image, or the other way round")
         self._table = _table_in(sections["tokens"]) if "tokens" in sections else None
         if "stages" in sections:
             self.native = self._open_stages()
             self.native.encode("", NONE)  # ValueError: the stages were made for other added tokens
         elif spec.ranks is not None:
-            names, exact = dict(zip(spec.added_texts, spec.added_ids, strict=True)), sections.get("exact", b"")
-            self.shortcut = Shortcut(spec.ranks, self._load_ranks, lambda: image, lambda: exact, names)
+            added = dict(zip(spec.added_texts, spec.added_ids, strict=True))
+            ranks, exact = sections["ranks"], sections.get("exact", b"")
+            self.text_ranks = TextRanks(name, spec.ranks, added, self._load_ranks, lambda: ranks, lambda: exact)
         else:
             raise ValueError("nothing that encodes")
 
     def _load_ranks(self) -> dict[bytes, int]:
-        shortcut = self.whole.shortcut
-        return {} if shortcut is None else shortcut.load_ranks()
+        text_ranks = self.whole.text_ranks
+        return {} if text_ranks is None else text_ranks.mergeable_ranks
 
     def _open_stages(self) -> NativeText:
         if self.spec.ranks is None and self.spec.cuts_by is None:

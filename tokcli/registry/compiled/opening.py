@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine.spec.image import ImageSpec
 from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.tiktoken.native_encoder import is_intact
-from tokcli.registry.compiled.compiled_tokenizer import CompiledTokenizer, special_tokens_of
+from tokcli.registry.compiled.compiled_tokenizer import CompiledTokenizer, special_tokens_in
 from tokcli.registry.lazy_ranks import LazyRanks
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def opened(container: Container, sha256: str, name: str, load: Callable[[], Any]
             load_ranks=lambda: load().load_ranks(),
             load_image=lambda: image,
             max_rank=spec.ranks.max_rank,
-            special_tokens=special_tokens_of(spec),
+            special_tokens=special_tokens_in(spec),
             pat_str=next(iter(spec.ranks.patterns), None),
         )
     except (ValueError, TypeError, KeyError, IndexError):

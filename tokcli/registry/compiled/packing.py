@@ -2,7 +2,7 @@
 
 ranks: the native image of its ranks, if it merges by ranks
 exact: the programs (row_image.py) that cut text where a pattern does not, if there are any
-stages: the native image of its other stages, if it has no shortcut
+stages: the native image of its other stages, if no ranks give the ids of its texts
 tokens: the bytes of ids (token_table.py), where the ranks do not give them
 """
 
@@ -29,7 +29,7 @@ from tokcli.engine.spec.token_table import pack_table
 from tokcli.engine.tiktoken.native_encoder import open_vocabulary
 from tokcli.engine.tokens import Tokens, pairs_of
 from tokcli.errors import TokcliError
-from tokcli.registry.compiled.compiled_tokenizer import special_tokens_of, trimmed
+from tokcli.registry.compiled.compiled_tokenizer import special_tokens_in, trimmed
 from tokcli.registry.compiled.container import pack
 from tokcli.registry.lazy_ranks import LazyRanks
 
@@ -67,12 +67,13 @@ def _parts_of_ranks(vocabulary: LazyRanks) -> Parts:
 
 
 def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
-    shortcut = tokenizer.shortcut
-    native = None if shortcut is not None else tokenizer.native
+    text_ranks = tokenizer.text_ranks
+    native = None if text_ranks is not None else tokenizer.native
     stages = native.between if isinstance(native, CutText) else native
     ranks: RanksSpec | None
-    if shortcut is not None:
-        ranks, image, exact = shortcut.spec, shortcut.load_image(), bytes(shortcut.load_exact())
+    image: Buffer | None
+    if text_ranks is not None:
+        ranks, image, exact = text_ranks.spec, text_ranks.load_image(), bytes(text_ranks.load_exact())
     elif isinstance(stages, NativeText):
         ranks, image, exact = stages.ranks, stages.vocabulary_image, stages.programs
     else:
@@ -87,8 +88,9 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
         spec, sections["stages"] = _with_stages(spec, stages), stages.image()
     if isinstance(native, CutText):
         spec = native.told_in(spec)
-    is_told = special_tokens_of(spec) == tokenizer.special_tokens
-    is_told &= shortcut is None or shortcut.added == dict(zip(spec.added_texts, spec.added_ids, strict=True))
+    is_told = special_tokens_in(spec) == tokenizer.special_tokens
+    listed = dict(zip(spec.added_texts, spec.added_ids, strict=True))
+    is_told &= text_ranks is None or text_ranks.special_tokens == listed
     return (spec, {name: data for name, data in sections.items() if data}) if is_told else None
 
 

@@ -1,52 +1,77 @@
-"""`Shortcut`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
+"""`TextRanks`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
 
-Families prove that a tokenizer has one and make it (from_ranks.py); `Tokenizer` uses it.
+Families prove that a tokenizer has them and make them (text_ranks_of.py); `Tokenizer` uses them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tokcli.engine.native_models.rank_models import twin_of_ranks
+from tokcli.engine.tiktoken.native_encoder import native_splitter
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from typing_extensions import Buffer
 
+    from tokcli.engine.native_models.text_model import TwinFor
     from tokcli.engine.spec.image import RanksSpec
     from tokcli.engine.unicode.ranges import Ranges
 
 
-class Shortcut:
+class TextRanks(RankVocabulary):
     """Ranks and a pattern that give a tokenizer's ids, and a description of the text for which they do.
 
-    `spec` describes both. `load_ranks` and `load_image` give the mergeable_ranks and their native image, `load_exact`
-    the programs (pretokenizers/row_image.py) that cut text with a character of the spec's exceptions natively: they are
-    empty where there are none. `added` maps the added tokens to ids. ValueError for a spec with more than one pattern,
-    or with exceptions that are no ranges.
+    `spec` describes both, and `added` maps the added tokens, all of them special here, to ids. `load_exact` gives the
+    programs (pretokenizers/row_image.py) that cut text with a character of the spec's exceptions natively: they are
+    empty where there are none. ValueError for a spec with more than one pattern, or with exceptions that are no ranges.
     """
 
-    # (no dataclass: to make one takes 1 ms of each start)
     def __init__(
         self,
+        name: str,
         spec: RanksSpec,
-        load_ranks: Callable[[], dict[bytes, int]],
-        load_image: Callable[[], Any],
-        load_exact: Callable[[], Buffer],
         added: Mapping[str, int],
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Buffer],
+        load_exact: Callable[[], Buffer] = bytes,
     ) -> None:
-        (self.pat_str,), ends = spec.patterns, spec.exceptions
+        (pat_str,), ends = spec.patterns, spec.exceptions
         if list(ends) != sorted(ends):
             raise ValueError("no ranges of characters")
+        super().__init__(
+            name,
+            pat_str=pat_str,
+            special_tokens=added,
+            max_rank=spec.max_rank,
+            load_ranks=load_ranks,
+            load_image=load_image,
+        )
         self.unsafe: Ranges = tuple(zip(ends[::2], ends[1::2], strict=True))
-        self.spec, self.added = spec, added
-        self.load_ranks, self.load_image, self.load_exact = load_ranks, load_image, load_exact
+        self.spec, self.load_exact = spec, load_exact
+
+    def twins_of_rules(self, special: Collection[str]) -> TwinFor | None:
+        """Return the native twins of the tokenizer, of whose added tokens those in `special` are special."""
+        if self.opened is None:
+            return None
+        return twin_of_ranks(
+            self.opened,
+            native_splitter(self.pretokenizer),
+            self.special_tokens,
+            special,
+            self.spec,
+            exact=self.load_exact(),
+            image=self.load_image(),
+        )
 
     @property
     def looks_at_text(self) -> bool:
-        """Whether texts have to be checked: some need to be normalized, or the shortcut does not hold for them."""
+        """Whether texts have to be checked: some need to be normalized, or the ranks do not give their ids."""
         return bool(self.unsafe or self.spec.whole_only or self.spec.form)
 
     def normalized(self, text: str) -> str:

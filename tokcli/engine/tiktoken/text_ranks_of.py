@@ -1,4 +1,4 @@
-"""Makes a `Shortcut` of ranks, unless bytes without a token keep it from holding for most texts."""
+"""Makes `TextRanks` of the ranks of a model, unless bytes without a token keep them from holding for most texts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.image import RanksSpec
+from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.engine.unicode.forms import Form
 from tokcli.engine.unicode.ranges import Ranges, merged
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tokcli.engine.bpe.ranks import Ranked
 
 
-def shortcut_from_ranks(
+def text_ranks_of(
+    name: str,
     pat_str: str,
     ranked: Ranked,
     added: Mapping[str, int],
@@ -28,11 +29,11 @@ def shortcut_from_ranks(
     prefix_space: bool = False,
     load_exact: Callable[[], Buffer] = bytes,
     hides_tokens: bool = False,
-) -> Shortcut | None:
-    """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
+) -> TextRanks | None:
+    """Make the ranks of texts from those of a model, unless bytes without a token are in too many characters.
 
-    `unsafe` are ranges of characters for which the shortcut does not hold, and `load_exact` gives the programs that cut
-    text with them: see `Shortcut`.
+    `unsafe` are ranges of characters for which they do not hold, and `load_exact` gives the programs that cut text with
+    them: see `TextRanks`.
     """
     lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
     if lacking is None:
@@ -49,7 +50,7 @@ def shortcut_from_ranks(
         hides_tokens=hides_tokens,
     )
     exact = bytes if lacking else load_exact  # no cut helps with bytes that lack
-    return Shortcut(spec, lambda: ranked.ranks, ranked.load_image, exact, added)
+    return TextRanks(name, spec, added, lambda: ranked.ranks, ranked.load_image, exact)
 
 
 def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
