@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokcli.engine.native_models.text_model import NativeText, TwinFor
     from tokcli.engine.spec.added_token import AddedToken
     from tokcli.engine.spec.spec import TokenizerSpec
+    from tokcli.engine.spec.templates import Around
     from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.tiktoken.text_ranks import TextRanks
@@ -204,7 +205,7 @@ class SpecTokenizer(TextTokenizer, Protocol):
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts, with the ids of the template around them if `add` is true."""
-        template = self.spec.template
+        template = cast("Around | None", self.spec.template)
         if not add or template is None:
             return joined(texts)
         for number, tokens in enumerate(texts):

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.sentencepiece.charsmap import Charsmap
@@ -84,16 +84,16 @@ def with_configured_ids(
     The ids are fairseq's if the model is XLM-RoBERTa's. Otherwise `add_bos_token` and `add_eos_token` in
     tokenizer_config.json say which tokens go before and after each text, as in Hugging Face's transformers.
     """
-    template = None
+    template, model = None, cast(SentencePieceModel, spec.model)
     for path, data in configurations:
         member, values = XLM_ROBERTA[path.name]
         top = parse_json_strictly(data, path.name)
         if not isinstance(top, dict):
             continue
         if path.name == "tokenizer_config.json":
-            template = _template(top, spec.model)
+            template = _template(top, model)
         if top.get(member) in values:
-            if [piece.text for piece in spec.model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+            if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
                 raise VocabularyError(
                     f"{path.name} says XLM-RoBERTa, but the model does not begin with <unk>, <s>, </s>",
                     where=str(folder),
@@ -108,10 +108,11 @@ def with_fairseq_ids(spec: TokenizerSpec) -> TokenizerSpec:
     The id of any other piece is its place plus one. The mask takes the white space before it. (Hugging Face's
     transformers, tokenization_xlm_roberta.py: fairseq_tokens_to_ids.)
     """
-    ids = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": len(spec.model.pieces) + 1}
+    model = cast(SentencePieceModel, spec.model)
+    ids = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": len(model.pieces) + 1}
     begin, end = (ids["<s>"],), (ids["</s>"],)
     return spec._replace(
-        model=spec.model._replace(first_id=1, unknown_id=ids["<unk>"]),
+        model=model._replace(first_id=1, unknown_id=ids["<unk>"]),
         added=tuple(AddedToken(text, n, special=True, lstrip=text == "<mask>") for text, n in ids.items()),
         template=Around(begin, end, first_after=end, second_before=end),
     )

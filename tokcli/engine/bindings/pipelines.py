@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tokcli.engine.bindings.pair_models import byte_ids, pair_model
 from tokcli.engine.bindings.stages import use_ranks
@@ -25,7 +25,7 @@ from tokcli.engine.spec import normalizers as norm
 from tokcli.engine.spec import splitters as split
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.image import RanksSpec
-from tokcli.engine.spec.models import Pairs, WordPiece
+from tokcli.engine.spec.models import Pairs, TokenizerJsonModel, Unigram, WordPiece
 from tokcli.engine.spec.normalizers import Normalizer
 from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
 from tokcli.engine.spec.spec import TokenizerSpec
@@ -122,14 +122,14 @@ def _ranks_of(parts: Pipeline) -> tuple[RanksSpec, bytes] | None:
 
 
 def _model(parts: Pipeline, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextModel | None:
-    data = parts.spec.model
+    data = cast(TokenizerJsonModel, parts.spec.model)
     if ranks is not None:
         made = native.model_of({})
         return made if use_ranks(made, *ranks) else None
     if isinstance(data, Pairs):
         return pair_model(data, native.ANY_WHOLE if data.ignore_merges else native.NEVER_WHOLE)
-    if isinstance(parts.model, BestTokens):
-        return _unigram(parts.model)
+    if isinstance(data, Unigram):
+        return _unigram(cast(BestTokens, parts.model))
     made = native.model_of(data.ids)
     made.set_unknown(data.ids.get(data.unk_token, native.NOTHING), b"", False)
     if isinstance(data, WordPiece):

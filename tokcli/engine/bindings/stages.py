@@ -13,7 +13,7 @@ from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.pretokenizers.row_image import row_in
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.image import LSTRIP, RSTRIP, SPECIAL, ImageSpec
+from tokcli.engine.spec.image import LSTRIP, RSTRIP, SPECIAL, ImageSpec, RanksSpec
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.tiktoken.native_encoder import native_splitter, open_vocabulary
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
-    from tokcli.engine.native_models.text_model import NativeText
-    from tokcli.engine.pretokenizers.row_image import row_in
-from tokcli.engine.spec.image import RanksSpec
 
 
 def use_ranks(model: _native.TextModel, ranks: RanksSpec, image: Buffer, programs: Buffer = b"") -> bool:

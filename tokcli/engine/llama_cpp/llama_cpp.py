@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import cast
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel, LlamaSpm, Plamo, Rwkv
@@ -18,7 +19,9 @@ from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.spec.image import DecodingSpec
-from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind
+from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind, LlamaModel
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
+from tokcli.engine.spec.splitters import PatternsInTurn
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
@@ -45,19 +48,24 @@ class LlamaCpp(SpecTokenizer):
     """The tokenizer of a GGUF file, by its spec."""
 
     @cached_property
+    def data(self) -> LlamaModel:
+        """The tables of the model."""
+        return cast(LlamaModel, self.spec.model)
+
+    @cached_property
     def model(self) -> FragmentModel:
         """The model, which encodes text without special tokens; InputError where it needs a token that is missing."""
-        return _MODELS[self.spec.model.kind](self.spec)
+        return _MODELS[self.data.kind](self.spec)
 
     @property
     def is_byte_level(self) -> bool:
         """Whether any bytes can be encoded."""
-        return bool(self.spec.model.byte_level)
+        return self.data.byte_level
 
     @property
     def max_id(self) -> int:
         """The largest id."""
-        return len(self.spec.model.texts) - 1
+        return len(self.data.texts) - 1
 
     @cached_property
     def cuts(self) -> TokenCuts:
@@ -66,9 +74,9 @@ class LlamaCpp(SpecTokenizer):
 
     def text_around(self, between: object) -> CutText:
         """Return what encodes whole texts, given what encodes the text between the tokens that are cut out."""
-        spec = self.spec
-        puts_space = spec.model.kind == "llama" and spec.normalizer[0].add_dummy_prefix
-        return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=spec.name)
+        step = next(iter(self.spec.normalizer), None)
+        puts_space = self.data.kind == "llama" and isinstance(step, SentencePieceNormalizer) and step.add_dummy_prefix
+        return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=self.spec.name)
 
     @property
     def in_python(self) -> CutText:
@@ -82,18 +90,19 @@ class LlamaCpp(SpecTokenizer):
 
     def cutting_parts(self) -> list[tuple[str, object]]:
         """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""
-        return [("pre-tokenizer of llama.cpp", step.patterns) for step in self.spec.splitter[-1:]]
+        steps = (step for step in self.spec.splitter if isinstance(step, PatternsInTurn))
+        return [("pre-tokenizer of llama.cpp", step.patterns) for step in steps]
 
     @property
     def ignore_merges(self) -> bool:
         """Whether a piece that is a token becomes that token without merging."""
-        return bool(self.spec.model.ignore_merges)
+        return self.data.ignore_merges
 
     def why_no_ranks(self) -> list[str]:
         """Return what ranks and a pattern would lose of the model."""
         model = {"llama": "scores", "bert": "WordPiece model", "t5": "Unigram scores", "rwkv": "longest-token model"}
         others = "pre-tokenizer, merges or added tokens, which ranks do not hold"
-        return [f"its {model.get(self.spec.model.kind, others)}"]
+        return [f"its {model.get(self.data.kind, others)}"]
 
     def notes_on_ranks(self) -> list[str]:
         """Return a sentence about the characters that llama.cpp's older tables classify differently."""
@@ -101,9 +110,9 @@ class LlamaCpp(SpecTokenizer):
 
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""
-        model = self.spec.model
+        model = self.data
         unusual = [number for number, kind in enumerate(model.kinds) if kind != NORMAL]
-        return DecodingFacts(range(len(model.texts)), unusual, self.bytes_of, self.spec.decoder)
+        return DecodingFacts(range(len(model.texts)), unusual, self.bytes_of, cast(DecodingSpec, self.spec.decoder))
 
     @property
     def decodes_context_free(self) -> bool:
@@ -112,7 +121,7 @@ class LlamaCpp(SpecTokenizer):
 
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
-        return SpacedDecoder(self._joined, self.spec.decoder)
+        return SpacedDecoder(self._joined, cast(DecodingSpec, self.spec.decoder))
 
     def _joined(self, ids: Sequence[int]) -> bytes:
         for number in ids:
@@ -122,7 +131,7 @@ class LlamaCpp(SpecTokenizer):
 
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes of an id by itself; none for unused tokens."""
-        return bytes_of(self.spec.model, number)
+        return bytes_of(self.data, number)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id."""
@@ -130,7 +139,7 @@ class LlamaCpp(SpecTokenizer):
 
     def token_kinds(self) -> dict[int, str]:
         """Return the kinds of the tokens that are not normal, by id; of several kinds, the first in _NAMES."""
-        kinds = enumerate(self.spec.model.kinds)
+        kinds = enumerate(self.data.kinds)
         names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in kinds)
         return {number: name for number, name in names if name}
 
@@ -140,7 +149,7 @@ class LlamaCpp(SpecTokenizer):
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
-        model = self.spec.model
+        model = self.data
         return None if model.kinds[number] & (CONTROL | UNKNOWN) else self.model.parents(model.texts[number])
 
     @property
@@ -154,8 +163,7 @@ class LlamaCpp(SpecTokenizer):
 
     def scores(self) -> Sequence[float]:
         """Return the score of each id; empty where the model does not choose by scores."""
-        scores: Sequence[float] = self.spec.model.scores
-        return scores if self.model.uses_scores else ()
+        return self.data.scores if self.model.uses_scores else ()
 
 
 class _ModelInPython:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from typing import cast
 
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
@@ -54,7 +55,7 @@ class WordsByMerges(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.splitter: PatternsInTurn = spec.splitter[-1]
+        self.splitter = cast(PatternsInTurn, spec.splitter[-1])
         self._drops_spaces, self._lowers = len(spec.splitter) > 1, bool(spec.normalizer)
         self._size, self._numbers = len(self.ids), dict(self.ids)
         lines = self.data.merges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import cast
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import (
@@ -18,6 +19,7 @@ from tokcli.engine.bpe.lattice import (
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.spec.models import NORMAL, UNUSED, USER_DEFINED
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.tokens import check_growth, most_made_of
 
@@ -30,7 +32,7 @@ class LlamaUnigram(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        model, self.settings = self.data, spec.normalizer[0]
+        model, self.settings = self.data, cast(SentencePieceNormalizer, spec.normalizer[0])
         self.unknown = self.unknown_id()
         self.charsmap = Charsmap(self.settings.charsmap)
         listed = [

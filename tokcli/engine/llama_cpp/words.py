@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import cast
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache
@@ -23,7 +24,7 @@ class LlamaWords(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.unknown, self.settings = self.unknown_id(), spec.normalizer[0]
+        self.unknown, self.settings = self.unknown_id(), cast(Bert, spec.normalizer[0])
         self.rule = word_rule(self.settings)
         self._match = LongestMatch(self.ids)
         self._cache = BoundedCache(self._longest_tokens)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from tokcli.engine.bpe.bpe import MergeOrder, PieceCache
 from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.spec.image import DecodingSpec
-from tokcli.engine.spec.models import BYTES
+from tokcli.engine.spec.models import BYTES, NumberedPairs
+from tokcli.engine.spec.splitters import PatStr
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import PieceTokenizer, SpecTokenizer
 from tokcli.engine.tiktoken.text_ranks import TextRanks
@@ -39,8 +40,7 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
     @property
     def pairs(self) -> Sequence[tuple[int, int]]:
         """The pairs of ids that merge."""
-        pairs: Sequence[tuple[int, int]] = self.spec.model.pairs
-        return pairs
+        return cast(NumberedPairs, self.spec.model).pairs
 
     @property
     def max_id(self) -> int:
@@ -50,7 +50,7 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
     @property
     def single_pattern(self) -> str | None:
         """The pattern that cuts text into pieces; None for a basic model."""
-        return next((step.pattern for step in self.spec.splitter), None)
+        return next((step.pattern for step in self.spec.splitter if isinstance(step, PatStr)), None)
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:

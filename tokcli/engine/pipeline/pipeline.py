@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
@@ -27,11 +27,13 @@ from tokcli.engine.pipeline.models import Model, model_of
 from tokcli.engine.pipeline.normalizers import normalize
 from tokcli.engine.pipeline.pretokenizers import pieces_of
 from tokcli.engine.pipeline.processors import processed, trims
-from tokcli.engine.spec.decoders import ByteLevelDecoder
+from tokcli.engine.spec.decoders import ByteLevelDecoder, Decoder
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.json_form import to_json
+from tokcli.engine.spec.models import TokenizerJsonModel
 from tokcli.engine.spec.normalizers import Form, UnicodeForm
 from tokcli.engine.spec.splitters import ByteLevel, Metaspace
+from tokcli.engine.spec.templates import PostProcessor
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import SpecTokenizer
@@ -51,12 +53,20 @@ class Pipeline(SpecTokenizer):
     @cached_property
     def model(self) -> Model:
         """The model, which turns pieces into ids."""
-        return model_of(self.spec.model, self.spec.name)
+        return model_of(cast(TokenizerJsonModel, self.spec.model), self.spec.name)
+
+    @property
+    def _decoders(self) -> tuple[Decoder, ...]:
+        return cast("tuple[Decoder, ...]", self.spec.decoder)
+
+    @property
+    def _processors(self) -> tuple[PostProcessor, ...]:
+        return cast("tuple[PostProcessor, ...]", self.spec.template or ())
 
     @cached_property
     def is_byte_level(self) -> bool:
         """Whether text is cut or joined as bytes, in GPT-2's alphabet."""
-        return any(isinstance(step, ByteLevel | ByteLevelDecoder) for step in (*self.spec.splitter, *self.spec.decoder))
+        return any(isinstance(step, ByteLevel | ByteLevelDecoder) for step in (*self.spec.splitter, *self._decoders))
 
     @cached_property
     def needs_start(self) -> bool:
@@ -74,7 +84,7 @@ class Pipeline(SpecTokenizer):
         ids = [*self.model.ids.values(), *added]
         if self.decodes_context_free:
             return DecodingFacts(ids, added, self.bytes_of, DecodingSpec())
-        spec = DecodingSpec(steps=json.dumps(to_json(self.spec.decoder)))
+        spec = DecodingSpec(steps=json.dumps(to_json(self._decoders)))
         return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), spec)
 
     @cached_property
@@ -128,13 +138,13 @@ class Pipeline(SpecTokenizer):
     @property
     def decodes_context_free(self) -> bool:
         """Whether an id decodes to the same bytes whatever ids are beside it."""
-        steps = self.spec.decoder
+        steps = self._decoders
         return len(steps) == 1 and isinstance(steps[0], ByteLevelDecoder)
 
     @property
     def trims_spans(self) -> bool:
         """Whether the post-processor takes spaces out of spans."""
-        return trims(self.spec.template or ())
+        return trims(self._processors)
 
     @cached_property
     def _finders(self) -> Callable[[frozenset[str]], tuple[AddedTokenFinder, AddedTokenFinder]]:
@@ -229,7 +239,7 @@ class Pipeline(SpecTokenizer):
         """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         for number, tokens in enumerate(texts):
             tokens.set_type(number)
-        return joined(processed(self.spec.template or (), texts, add))
+        return joined(processed(self._processors, texts, add))
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it; joined, they are the text."""
@@ -270,15 +280,15 @@ class Pipeline(SpecTokenizer):
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes that an id decodes to by itself."""
         texts = self._decoded_texts if number in self._decoded_texts else self._texts
-        return decoded([number], texts, self.spec.decoder)
+        return decoded([number], texts, self._decoders)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""
-        return decoded(ids, self._texts, self.spec.decoder)
+        return decoded(ids, self._texts, self._decoders)
 
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
-        return decode_stream(self._texts, self.spec.decoder)
+        return decode_stream(self._texts, self._decoders)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
+from tokcli.engine.spec.decoders import SentencePieceDecoder
+from tokcli.engine.spec.models import SentencePieceModel
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import UnknownTokenError
 
@@ -19,7 +23,8 @@ class PieceDecoder:
     """Decodes ids up to `max_id` that come a few at a time; `names` are added tokens, behind which a text begins."""
 
     def __init__(self, spec: TokenizerSpec, names: Mapping[int, str], max_id: int) -> None:
-        self._model, self._settings, decoder = spec.model, spec.normalizer[0], spec.decoder
+        self._model, decoder = cast(SentencePieceModel, spec.model), cast(SentencePieceDecoder, spec.decoder)
+        self._settings = cast(SentencePieceNormalizer, spec.normalizer[0])
         self._names, self._max_id, self._surface = names, max_id, decoder.unknown_surface.encode()
         self._denormalizer = None if decoder.denormalizer is None else SpmNormalizer(decoder.denormalizer)
         self._begin()

@@ -10,7 +10,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind, last_two, rank_of_score
 from tokcli.engine.native_models.cut_text import CutText
@@ -23,6 +23,7 @@ from tokcli.engine.sentencepiece.segmenters import (
     UnigramSegmenter,
     segmenter_of,
 )
+from tokcli.engine.spec.decoders import SentencePieceDecoder
 from tokcli.engine.spec.image import DecodingSpec, DropsSpace
 from tokcli.engine.spec.models import ModelType, SentencePieceModel
 from tokcli.engine.spec.normalizers import SentencePieceNormalizer
@@ -44,14 +45,12 @@ class SentencePiece(SpecTokenizer):
     @property
     def model(self) -> SentencePieceModel:
         """The pieces, and how they are found."""
-        model: SentencePieceModel = self.spec.model
-        return model
+        return cast(SentencePieceModel, self.spec.model)
 
     @property
     def settings(self) -> SentencePieceNormalizer:
         """The settings of the normalizer."""
-        settings: SentencePieceNormalizer = self.spec.normalizer[0]
-        return settings
+        return cast(SentencePieceNormalizer, self.spec.normalizer[0])
 
     @cached_property
     def names(self) -> Mapping[int, str]:
@@ -125,8 +124,9 @@ class SentencePiece(SpecTokenizer):
 
     def decoding_facts(self) -> DecodingFacts | None:
         """Return the bytes of each id, and which spaces at the beginning are dropped; None for a denormalizer."""
-        surface, settings, first = self.spec.decoder.unknown_surface, self.settings, self.model.first_id
-        if self.spec.decoder.denormalizer is not None or not surface:
+        decoder, settings, first = cast(SentencePieceDecoder, self.spec.decoder), self.settings, self.model.first_id
+        surface = decoder.unknown_surface
+        if decoder.denormalizer is not None or not surface:
             return None
         trims, puts = settings.remove_extra_whitespaces, settings.add_dummy_prefix
         drops: DropsSpace = "all" if trims else "one" if puts else "no"

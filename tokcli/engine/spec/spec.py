@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tokcli.engine.spec.added_token import AddedToken
+if TYPE_CHECKING:
+    from tokcli.engine.spec.added_token import AddedToken
+    from tokcli.engine.spec.decoders import Decoder, SentencePieceDecoder
+    from tokcli.engine.spec.image import DecodingSpec
+    from tokcli.engine.spec.models import Model
+    from tokcli.engine.spec.normalizers import Normalizer
+    from tokcli.engine.spec.splitters import Splitter
+    from tokcli.engine.spec.templates import Around, PostProcessor
 
 
 class TokenizerSpec(NamedTuple):
@@ -14,15 +21,13 @@ class TokenizerSpec(NamedTuple):
     `splitter` cut it into pieces, and `model` turns pieces into ids. `template` says which ids go around those of a
     text, and `decoder` how ids become text. `name` is what messages call the vocabulary. `file_notes` say what the file
     asks for that is not done unasked; each continues a sentence with the file's name.
-
-    Which types each stage may have is in the modules of this folder.
     """
 
-    model: Any
+    model: Model
     added: tuple[AddedToken, ...] = ()
-    normalizer: tuple[Any, ...] = ()
-    splitter: tuple[Any, ...] = ()
-    template: Any = None
-    decoder: Any = ()
+    normalizer: tuple[Normalizer, ...] = ()
+    splitter: tuple[Splitter, ...] = ()
+    template: tuple[PostProcessor, ...] | Around | None = None
+    decoder: tuple[Decoder, ...] | SentencePieceDecoder | DecodingSpec = ()
     name: str = "the vocabulary"
     file_notes: tuple[str, ...] = ()

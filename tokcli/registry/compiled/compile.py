@@ -13,6 +13,7 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.roles.rules import rules_of
 from tokcli.engine.spec.models import Ranks
+from tokcli.engine.spec.splitters import PatStr
 from tokcli.engine.text_tokenizer import TextTokenizer, special_tokens_of
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
@@ -101,7 +102,9 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
     check_special_tokens(special_tokens, ranks, path)
     if not ranks:
         raise VocabularyError(f"{path}: the file has no tokens")
-    pat_str = next((step.pattern for step in found.splitter), published.pat_str if published else None)
+    pat_str = next((step.pattern for step in found.splitter if isinstance(step, PatStr)), None)
+    if pat_str is None and published:
+        pat_str = published.pat_str
     return LazyRanks(lambda: ranks, lambda: image_of(ranks), max(ranks.values()), special_tokens, pat_str)
 
 
