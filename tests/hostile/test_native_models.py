@@ -12,6 +12,7 @@ from support import pipeline_of, took_less
 
 from tokcli.engine import backend
 from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (it makes the twins)
+from tokcli.engine.bindings.sentencepiece_models import rules_of_sentencepiece
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.pairs import SHIFT
 from tokcli.engine.native_models import text_model
@@ -33,7 +34,7 @@ def sentencepiece(kind: str, pieces: list[str]) -> SentencePiece:
         SpmPiece("<unk>", 0.0, "unknown"),
         *(SpmPiece(text, float(-at), "normal") for at, text in enumerate(pieces)),
     ]
-    return SentencePiece(spec_of(table, kind, add_dummy_prefix=False))
+    return rules_of_sentencepiece(spec_of(table, kind, add_dummy_prefix=False))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

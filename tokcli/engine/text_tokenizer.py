@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tokcli.engine.spec.templates import Around
     from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.stream.utf8 import TextOrUtf8
-    from tokcli.engine.tiktoken.text_ranks import TextRanks
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]
@@ -90,8 +89,8 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return ()
 
     @property
-    def text_ranks(self) -> TextRanks | None:
-        """Ranks and a pattern that give the same ids faster, if there are such."""
+    def text_ranks(self) -> Any:
+        """The `TextRanks` that give the same ids faster, if there are such; these are rules themselves."""
         return None
 
     @property

@@ -40,18 +40,20 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.text_tokenizer import TextTokenizer
+    from tokcli.engine.tiktoken.text_ranks import TextRanks
 
 
 class Streams(Executor):
     """Reads streams of bytes in parts, and turns these into ids or pieces, one after another or many at once.
 
     `ranked` are the ranks that give the ids of texts, and the pattern by which streams are cut, if there are such: the
-    rules themselves, or those that give their ids. `parts` encodes parts of streams, which have the space already that
+    rules themselves, or their `text_ranks`. `parts` encodes parts of streams, which have the space already that
     may be put before a text. `knows_pieces`: the pattern splits any text as the rules do.
     """
 
     reader: Reader
     ranked: RankVocabulary | None
+    text_ranks: TextRanks | None
     parts: Executor
     knows_pieces: bool
 
@@ -163,8 +165,7 @@ class Pieces(Streams):
 
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
         """Return the pieces of a chunk; a special token is one piece."""
-        text_ranks = self.inner.text_ranks
-        is_plain = self.knows_pieces or (text_ranks is not None and text_ranks.is_plain(chunk.text))
+        is_plain = self.knows_pieces or (self.text_ranks is not None and self.text_ranks.is_plain(chunk.text))
         if self.ranked is not None and (is_plain or self._is_known(chunk)):
             return self.ranked.split_chunk(chunk)
         return [piece.encode() for piece in self.inner.split(chunk.text)]
@@ -230,7 +231,7 @@ class Tokenizer(Pieces, Lookups):
         self.name, self.max_id, self.special_tokens = name, inner.max_id, dict(inner.special_tokens)
         self._whole_reader = WholeReader(name, self, cuts_long_texts=cuts_long_texts)
         self.parts: Executor = self
-        text_ranks = inner.text_ranks
+        self.text_ranks = text_ranks = inner.text_ranks
         if isinstance(inner, RankVocabulary):
             self.ranked, self.reader, self.knows_pieces = inner, PatternReader(inner), True
         elif text_ranks is not None:
@@ -250,8 +251,7 @@ class Tokenizer(Pieces, Lookups):
     @cached_property
     def twin(self) -> TwinFor | None:
         """The function that gives the native twin for the special tokens that become ids, if there is a twin."""
-        text_ranks = self.inner.text_ranks
-        return self.inner.twins if text_ranks is None else text_ranks.twins_of_rules(self.special_tokens)
+        return self.inner.twins if self.text_ranks is None else self.text_ranks.twins_of_rules(self.special_tokens)
 
     @property
     def rules(self) -> TextTokenizer | None:
@@ -271,15 +271,14 @@ class Tokenizer(Pieces, Lookups):
     @property
     def changes_text(self) -> bool:
         """Whether tokens may have other bytes than the text that they encode, as after a normalizer."""
-        text_ranks = self.inner.text_ranks
-        if text_ranks is not None:
-            return text_ranks.spec.form is not None or text_ranks.spec.puts_space
+        if self.text_ranks is not None:
+            return self.text_ranks.spec.form is not None or self.text_ranks.spec.puts_space
         return self.ranked is None
 
     @property
     def puts_space_first(self) -> bool:
         """Whether `read_parts` adds a space before the text that is not in the input."""
-        return self.inner.text_ranks is not None and self.inner.text_ranks.spec.puts_space
+        return self.text_ranks is not None and self.text_ranks.spec.puts_space
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:

@@ -15,6 +15,7 @@ from support import ROOT, examples, hard_text, pipeline_of, read_vocabulary, unl
 
 from tokcli.engine import backend
 from tokcli.engine.bindings import llama_models, sentencepiece_models  # noqa: F401 (they make the twins)
+from tokcli.engine.bindings.sentencepiece_models import rules_of_sentencepiece
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import to_float32
 from tokcli.engine.bpe.pairs import SHIFT
@@ -118,7 +119,7 @@ def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> Sent
     byte_fallback = settings.pop("byte_fallback", False)
     if byte_fallback:
         table += [SpmPiece(text, 0.0, "byte") for text in BYTES]
-    return SentencePiece(spec_of(table, kind, byte_fallback, kept=kept, **settings))
+    return rules_of_sentencepiece(spec_of(table, kind, byte_fallback, kept=kept, **settings))
 
 
 FLAGS = st.fixed_dictionaries(
@@ -330,7 +331,7 @@ def test_as_much_may_be_made_by_a_charsmap_as_in_python(char: str) -> None:
     def model(times: int) -> SentencePiece:
         charsmap = charsmap_of(rule_for(b"a"), (char * times).encode() + b"\0")
         table = [SpmPiece("<unk>", 0.0, "unknown")]
-        return SentencePiece(spec_of(table, "word", charsmap=charsmap, add_dummy_prefix=False))
+        return rules_of_sentencepiece(spec_of(table, "word", charsmap=charsmap, add_dummy_prefix=False))
 
     text, allowed = "a" * 1024, MOST // 1024
     assert len(model(allowed).normalizer.normalize(text)) == MOST

@@ -17,6 +17,7 @@ from support import HARD_ATOMS, ROOT, examples, hard_text
 
 from tokcli.engine import backend
 from tokcli.engine.bindings import llama_models  # noqa: F401 (makes the native twins)
+from tokcli.engine.bindings.llama_models import rules_of_llama
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
@@ -157,7 +158,7 @@ def with_merges(
         lines_whole=settings.lines_whole,
     )
     tokens = tuple(AddedToken(text, number) for text, number in added.items())
-    return LlamaCpp(TokenizerSpec(model, tokens, splitter=(settings.splitter,), decoder=DecodingSpec()))
+    return rules_of_llama(TokenizerSpec(model, tokens, splitter=(settings.splitter,), decoder=DecodingSpec()))
 
 
 def gguf_of(pre: str, missing: set[int], found: Sequence[str] = (), more: tuple[str, str] | None = None) -> LlamaCpp:

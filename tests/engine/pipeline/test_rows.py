@@ -12,9 +12,9 @@ import pytest
 from support import HARD_ATOMS, ROOT
 
 from tokcli.engine import backend
+from tokcli.engine.bindings.pipelines import rules_of_pipeline
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
 from tokcli.engine.pipeline.finders import PatternFinder
-from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pretokenizers.native_pattern import native_pattern, native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.chunks import ReadOptions
@@ -157,7 +157,7 @@ def test_bytes_that_are_written_as_characters_twice_have_the_ids_of_the_library(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_cut_natively(name: str) -> None:
-    pipeline = Pipeline(parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json"))
     assert pipeline.text_ranks is None
     assert pipeline.cuts.row
     assert pipeline.native is not None
@@ -175,7 +175,7 @@ def test_rows_are_cut_natively(name: str) -> None:
     ],
 )
 def test_what_does_more_than_cut_out_matches_makes_no_row(steps: list[dict[str, Any]]) -> None:
-    pipeline = Pipeline(parse_huggingface(json.dumps(table_of(steps)).encode(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(json.dumps(table_of(steps)).encode(), "tokenizer.json"))
     assert pipeline.native is None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support import HARD_ATOMS, ROOT, rounds
 
+from tokcli.engine.bindings.pipelines import rules_of_pipeline
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.pretokenizers import pieces_of
@@ -86,7 +87,7 @@ def test_ids_are_those_of_the_parts(name: str, changes: dict[str, Any], ignore_m
     table["model"] = table["model"] | {"ignore_merges": ignore_merges}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(table))
-    pipeline = Pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
     encoding = load_encoding(path)
     rnd = random.Random(9)
     for _ in range(rounds(150)):
@@ -102,13 +103,13 @@ def test_ids_are_those_of_the_parts(name: str, changes: dict[str, Any], ignore_m
 
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_these_go_the_fast_way(name: str) -> None:
-    pipeline = Pipeline(parse_huggingface(json.dumps(made(SPLITTERS[name])).encode(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(json.dumps(made(SPLITTERS[name])).encode(), "tokenizer.json"))
     assert pipeline.text_ranks is not None
 
 
 def test_tokens_that_overlap_are_looked_for_one_kind_after_the_other() -> None:
     table = made(SPLITTERS["tekken"], added_tokens=[END, LATER | {"content": "d><"}])
-    pipeline = Pipeline(parse_huggingface(json.dumps(table).encode(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(json.dumps(table).encode(), "tokenizer.json"))
     assert pipeline.text_ranks is None
 
 
@@ -119,7 +120,7 @@ def test_text_with_bytes_that_are_no_tokens_goes_the_slow_way(tmp_path: Path) ->
     table["model"]["merges"] = [m for m in table["model"]["merges"] if lead not in str(m)]
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(table))
-    pipeline = Pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
+    pipeline = rules_of_pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
     assert pipeline.text_ranks is not None
     encoding = load_encoding(path)
     for text in ("abc", "a\U0001f600b", "\U0001f600"):

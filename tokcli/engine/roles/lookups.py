@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokcli.engine.bpe.bpe import MergeOrder, MergeStep, ModelKind
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.text_tokenizer import TextTokenizer
+    from tokcli.engine.tiktoken.text_ranks import TextRanks
     from tokcli.engine.tokens import Tokens
 
 
@@ -26,6 +27,7 @@ class Lookups(TokenVocabulary):
 
     inner: TextTokenizer
     ranked: RankVocabulary | None
+    text_ranks: TextRanks | None
     special_tokens: dict[str, int]
     max_id: int
 
@@ -124,9 +126,9 @@ class Lookups(TokenVocabulary):
 
     def token_kinds(self) -> dict[int, str]:
         """Return the kind, such as control or byte, of each token that is not normal, by id."""
-        if self.inner.text_ranks is None:
+        if self.text_ranks is None:
             return self.inner.whole.token_kinds()
-        special, added = self.special_tokens, self.inner.text_ranks.special_tokens
+        special, added = self.special_tokens, self.text_ranks.special_tokens
         return {number: "special" if text in special else "added" for text, number in added.items()}
 
     @property
