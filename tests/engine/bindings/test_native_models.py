@@ -407,7 +407,7 @@ def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None
         LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", True, False),))),
         LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", False, True),))),
     ):
-        native = model.native
+        native = llama_models.twin_of_model(model)
         assert native is not None
         for text in texts:
             assert native.encode(text, NONE) == list(model.tokenize(text))

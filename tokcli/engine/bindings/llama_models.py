@@ -9,7 +9,7 @@ from typing import Any
 from tokcli.engine.bindings.pair_models import pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel, LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
@@ -33,9 +33,14 @@ def rules_of_llama(spec: TokenizerSpec) -> LlamaCpp:
 
 def twin_of_llama(rules: LlamaCpp) -> CutText | None:
     """Build the twin of a tokenizer, which cuts special tokens out in Python, if its model has a native form."""
-    build: Callable[[Any], NativeText | None] | None = _BUILDERS.get(type(rules.model))
-    between = None if build is None else build(rules.model)
+    between = twin_of_model(rules.model)
     return None if between is None else rules.text_around(between)
+
+
+def twin_of_model(model: FragmentModel) -> NativeText | None:
+    """Build the twin of a model of any kind, which encodes text without special tokens, if it has a native form."""
+    build: Callable[[Any], NativeText | None] | None = _BUILDERS.get(type(model))
+    return None if build is None else build(model)
 
 
 def twin_of_spm(model: LlamaSpm) -> NativeText:
