@@ -137,16 +137,10 @@ class Vocabulary {
     *out = {reinterpret_cast<const char*>(blob_) + start, end - start};
     return start != end || id == empty_id_;
   }
-  // Returns whether the text at `p` begins with the bytes of a token, which is not longer than the text. Those of most tokens
-  // are compared together.
-  bool is_at(std::string_view token, const uint8_t* p, const uint8_t* end) const {
-    if (token.size() > sizeof(uint64_t) || static_cast<size_t>(end - p) < sizeof(uint64_t) ||
-        !may_read(token.data(), sizeof(uint64_t)) || std::endian::native != std::endian::little)
-      return std::memcmp(token.data(), p, token.size()) == 0;
-    uint64_t own, other;
-    std::memcpy(&own, token.data(), sizeof own);
-    std::memcpy(&other, p, sizeof other);
-    return token.empty() || (own ^ other) << 8 * (sizeof own - token.size()) == 0;
+  // Returns how many bytes an id has; 0 where there is no such token.
+  size_t size(uint32_t id) const { return id < id_count_ ? std::max(starts_[id + 1], starts_[id]) - starts_[id] : 0; }
+  void prefetch_size(uint32_t id) const {
+    if (id < id_count_) __builtin_prefetch(&starts_[id]);
   }
   // What `token` reads of two ids, soon to be asked for: of `far` where its bytes are, of `near` these bytes.
   void prefetch_tokens(uint32_t far, uint32_t near) const {

@@ -30,12 +30,6 @@ class CharPlace {
     return chars_;
   }
   bool is_after(uint64_t byte) const { return at_ > byte; }
-  // Moves on to a byte, up to which `chars` characters begin.
-  void move_to(size_t byte, uint64_t chars) {
-    at_ = byte;
-    chars_ = chars;
-    ascii_ = 0;
-  }
 
  private:
   void step_back() { chars_ -= begins_char(text_[--at_]); }
@@ -84,11 +78,6 @@ class CharSpans {
     const uint64_t chars = last_.character_of(byte);
     first_ = last_;
     return chars;
-  }
-  // The same for a byte up to which `chars` characters begin.
-  void move_to(size_t byte, uint64_t chars) {
-    first_.move_to(byte, chars);
-    last_.move_to(byte, chars);
   }
 
  private:
