@@ -212,10 +212,10 @@ class Encoding(EncodingVocabulary):
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of a text that is one token, special or not; UnknownTokenError, a KeyError, for any other."""
         data = arguments.bytes_in(text_or_bytes, "text_or_bytes")
-        number = self.tokenizer.id_of(data)
-        if number is None:
+        id = self.tokenizer.id_of(data)
+        if id is None:
             raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
-        return number
+        return id
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         return self.tokenizer.encode_piece(arguments.bytes_in(text_or_bytes, "text_or_bytes"))

@@ -137,10 +137,10 @@ class TextTokenizer(TokenVocabulary, Protocol):
         """Return sentences that say for which texts ranks and a pattern may give other ids in another program."""
         return []
 
-    def own_text(self, number: int) -> str | None:
+    def own_text(self, id: int) -> str | None:
         """Return the text that an id stands for by itself; None for others, such as control tokens and bytes."""
         try:
-            return self.decode([number]).decode()
+            return self.decode([id]).decode()
         except UnicodeDecodeError:
             return None
 

@@ -39,9 +39,9 @@ class TokenVocabulary(Protocol):
     def ids_by_token(self) -> dict[bytes, int]:
         """Return the ids of all tokens, special ones too; of ids with the same bytes, the first."""
         tokens = self.token_bytes()
-        return {tokens[number]: number for number in sorted(tokens, reverse=True)}
+        return {tokens[id]: id for id in sorted(tokens, reverse=True)}
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None where no two do."""
 
     def split(self, text: str) -> list[str]:

@@ -197,14 +197,14 @@ class Pieces(Streams):
         """
         rules = self.inner.whole if self.ranked is None else self.inner
         texts: dict[int, str] = {}
-        for number in ids:
-            if (text := rules.own_text(number)) is None:
+        for id in ids:
+            if (text := rules.own_text(id)) is None:
                 if isinstance(rules, RankVocabulary):
-                    yield number, rules.encode_piece(rules.token_bytes()[number])
+                    yield id, rules.encode_piece(rules.token_bytes()[id])
             elif rules.is_own_text_normalized:
-                yield number, _or_nothing(rules.encode_own_text, text)
+                yield id, _or_nothing(rules.encode_own_text, text)
             else:
-                texts[number] = text
+                texts[id] = text
         try:
             made: Iterable[Sequence[int]] = self.encode_batch(list(texts.values()), 1)
         except TokcliError:  # one of them cannot be encoded

@@ -119,7 +119,7 @@ def _longer(numbers: array[int] | memoryview, more: array[int] | memoryview) -> 
     return numbers
 
 
-def added(ids: Sequence[int], type_id: int) -> Tokens:
+def template_tokens(ids: Sequence[int], type_id: int) -> Tokens:
     """Return the special tokens `ids` that a template adds; since they are not in the text, their spans are 0 to 0."""
     size = len(ids)
     return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
@@ -129,9 +129,9 @@ def enclosed(texts: list[Tokens], template: Around) -> list[Tokens]:
     """Return one text or a pair of texts, each with the ids that a template puts before and after it."""
     made = []
     for at, tokens in enumerate(texts):
-        before = added(template.second_before if at else template.before, at * template.types)
+        before = template_tokens(template.second_before if at else template.before, at * template.types)
         is_last = at == len(texts) - 1
-        after = added(template.after if is_last else template.first_after, at * template.types)
+        after = template_tokens(template.after if is_last else template.first_after, at * template.types)
         made.append(joined([before, tokens, after]))
     return made
 
@@ -142,7 +142,7 @@ def texts_of(ids: Mapping[str, int]) -> dict[int, str]:
     >>> texts_of({"a": 0, "b": 0})
     {0: 'b'}
     """
-    return {number: text for text, number in ids.items()}
+    return {id: text for text, id in ids.items()}
 
 
 def spans_of(token_bytes: Iterable[bytes], start: int = 0, *, in_chars: bool = True) -> array[int]:

@@ -10,7 +10,7 @@ from tokcli.cli import options
 from tokcli.cli.messages import no_special_token
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import packed_records
-from tokcli.engine.tokens import Tokens, added, joined
+from tokcli.engine.tokens import Tokens, joined, template_tokens
 
 if TYPE_CHECKING:
     from tokcli.engine.chunking.boundaries import Boundary
@@ -95,7 +95,11 @@ class EncodeRequest(TextRequest[EncodeOptions]):
     def framed(self, tokens: Tokens, texts: int = 1) -> Tokens:
         """Return the tokens of a text, or of a pair of texts, in the frame."""
         before, after = self.frame
-        return joined([added(before, 0), tokens, added(after, texts - 1)]) if any(self.frame) else tokens
+        return (
+            joined([template_tokens(before, 0), tokens, template_tokens(after, texts - 1)])
+            if any(self.frame)
+            else tokens
+        )
 
     def finished_records(self, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
         """Return the ids of single texts after the post-processor, in the frame, and where each begins (uint64).

@@ -69,7 +69,7 @@ class IdDecoder:
     def each(self, ids: Sequence[int]) -> list[bytes]:
         """Return the bytes of each id; UnknownTokenError for an id that the vocabulary lacks."""
         if self._table is None:
-            return [self.joined([number]) for number in ids]
+            return [self.joined([id]) for id in ids]
         try:
             return list(map(self._table.__getitem__, ids))
         except KeyError:
@@ -110,7 +110,7 @@ class IdDecoder:
         if self._native is None:
             return None
         tokens = self._native[0].tokens()
-        return {number: token for number, token in enumerate(tokens) if token is not None} | self._other_bytes
+        return {id: token for id, token in enumerate(tokens) if token is not None} | self._other_bytes
 
 
 class _Texts(dict[int, str]):
@@ -120,6 +120,6 @@ class _Texts(dict[int, str]):
         super().__init__()
         self._table = table
 
-    def __missing__(self, number: int) -> str:
-        text = self[number] = str(self._table[number], "utf-8", "surrogatepass")
+    def __missing__(self, id: int) -> str:
+        text = self[id] = str(self._table[id], "utf-8", "surrogatepass")
         return text

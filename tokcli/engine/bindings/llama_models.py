@@ -46,7 +46,7 @@ def twin_of_model(model: FragmentModel) -> NativeText | None:
 def twin_of_spm(model: LlamaSpm) -> NativeText:
     """Build the twin of llama.cpp's SPM; ValueError for scores that are not finite."""
     made = native.model_of(model.ids)
-    by_bytes = [native.NOTHING if number is None else number for number in model.byte_ids]
+    by_bytes = [native.NOTHING if id is None else id for id in model.byte_ids]
     made.set_unknown(native.NOTHING, array("I", by_bytes), False)
     made.use_pieces(native.orders_of(model.data.scores), bytes(len(model.ids)))
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
@@ -96,7 +96,7 @@ def twin_of_unigram(model: LlamaUnigram) -> NativeText | None:
     scores = [score for score, _ in tokens.values()]
     if not native.are_finite([*scores, model.unknown_score]):
         return None
-    made = native.model_of({text: number for text, (_, number) in tokens.items()})
+    made = native.model_of({text: id for text, (_, id) in tokens.items()})
     made.set_unknown(model.unknown, b"", True)
     made.set_kept([text.encode() for text in model.user_defined])
     made.use_unigram(array("d", scores), model.unknown_score, native.SUMS_64)
@@ -110,7 +110,7 @@ def twin_of_rwkv(model: Rwkv) -> NativeText | None:
     """Build the twin of RWKV's model: WordPiece's longest match over bytes; return None where a byte is not a token."""
     if any(bytes([byte]) not in model.tokens for byte in range(256)):
         return None
-    tokens = {token: number for token, number in model.tokens.items() if token}
+    tokens = {token: id for token, id in model.tokens.items() if token}
     made = native.model_of_bytes(list(tokens), tokens.values())
     made.set_unknown(native.NOTHING, b"", False)
     made.use_word_piece(b"", _ANY_LENGTH)

@@ -40,7 +40,7 @@ def pair_model(model: Pairs, whole_first: int) -> _native.TextModel:
         model.suffix.encode(),
     )
     # A piece may be cut where no merge is possible: then the tokens of bytes and of unknown text must not merge.
-    not_text = {number for number in by_bytes if number != native.NOTHING} | ({unknown} if has_unknown else set())
+    not_text = {id for id in by_bytes if id != native.NOTHING} | ({unknown} if has_unknown else set())
     is_cut = not (model.prefix or model.suffix) and not (not_text and not_text.intersection(halves))
     has_all_bytes = model.byte_fallback and native.NOTHING not in by_bytes
     is_cut &= has_unknown or has_all_bytes  # else unknown characters are dropped, and their neighbours merge

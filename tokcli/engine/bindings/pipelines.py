@@ -141,8 +141,8 @@ def _model(parts: Pipeline, ranks: tuple[RanksSpec, bytes] | None) -> _native.Te
 
 
 def _unigram(model: BestTokens) -> _native.TextModel | None:
-    ids = {text: number for text, number in model.ids.items() if text}
-    scores = [model.pieces[number][1] for number in ids.values()]
+    ids = {text: id for text, id in model.ids.items() if text}
+    scores = [model.pieces[id][1] for id in ids.values()]
     if not native.are_finite([*scores, model.unknown_score]):
         return None
     made = native.model_of(ids)

@@ -27,14 +27,14 @@ def twin_of_sentencepiece(rules: SentencePiece) -> NativeText | None:
     model, tables = rules.model, rules.tables
     if model.type == "bpe" and any(len(text) > 1 for text in tables.unused):
         return None
-    ids = {text: number for text, number in tables.ids.items() if text not in tables.unused}
+    ids = {text: id for text, id in tables.ids.items() if text not in tables.unused}
     made = native.model_of(ids)
     by_bytes = [tables.byte_ids.get(byte, native.NOTHING) for byte in range(256)] if model.byte_fallback else []
     unknown = tables.unknown_id if tables.unknown_id >= 0 else native.NOTHING
     made.set_unknown(unknown, array("I", by_bytes), not model.byte_fallback)
     made.set_kept([text.encode() for text in tables.kept])
     if model.type == "bpe":
-        scores = [model.pieces[number - model.first_id].score for number in ids.values()]
+        scores = [model.pieces[id - model.first_id].score for id in ids.values()]
         made.use_pieces(native.orders_of(scores), bytes(text in tables.kept for text in ids))
     elif model.type == "unigram":
         if not native.are_finite([*tables.path_scores.values(), tables.unknown_score]):

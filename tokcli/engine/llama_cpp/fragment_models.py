@@ -42,7 +42,7 @@ class FragmentModel(Protocol):
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of each token."""
-        return {text: number for number, text in enumerate(self.data.texts)}
+        return {text: id for id, text in enumerate(self.data.texts)}
 
     def unknown_id(self) -> int:
         """Return the id of unknown text; InputError if there is none."""
@@ -105,16 +105,14 @@ class LlamaSpm(FragmentModel):
     def bytes_to_ids(self, text: str) -> Iterator[int]:
         """Yield the ids of the bytes of a text; InputError for a byte without a token."""
         for byte in text.encode():
-            if (number := self.byte_ids[byte]) is None:
+            if (id := self.byte_ids[byte]) is None:
                 raise InputError(f"{self.spec.name} has no token for the byte 0x{byte:02x}")
-            yield number
+            yield id
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         cache = self._cache
-        return [
-            number for word in self._word_pattern.findall(text.replace(" ", VISIBLE_SPACE)) for number in cache[word]
-        ]
+        return [id for word in self._word_pattern.findall(text.replace(" ", VISIBLE_SPACE)) for id in cache[word]]
 
     @cached_property
     def _ranks(self) -> dict[str, float]:
@@ -124,8 +122,8 @@ class LlamaSpm(FragmentModel):
     def _merged(self, word: str) -> list[int]:
         ids: list[int] = []
         for begin, end in pairwise(merge_bounds(self._ranks, word)):
-            number = self.ids.get(word[begin:end])
-            ids += self.bytes_to_ids(word[begin:end]) if number is None else (number,)
+            id = self.ids.get(word[begin:end])
+            ids += self.bytes_to_ids(word[begin:end]) if id is None else (id,)
         return ids
 
     def merge_order(self) -> MergeOrder:
@@ -150,7 +148,7 @@ class Rwkv(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.tokens = {unescaped(text): number for number, text in enumerate(self.data.texts)}
+        self.tokens = {unescaped(text): id for id, text in enumerate(self.data.texts)}
         self._match = LongestMatch(self.tokens)
 
     def tokenize(self, text: str) -> list[int]:
@@ -171,13 +169,11 @@ class Plamo(FragmentModel):
         super().__init__(spec)
         self._tokens: dict[str, tuple[int, int]] = {}
         self._byte_ids: dict[int, int] = {}
-        for number, (text, score, kind) in enumerate(
-            zip(self.data.texts, self.data.scores, self.data.kinds, strict=True)
-        ):
+        for id, (text, score, kind) in enumerate(zip(self.data.texts, self.data.scores, self.data.kinds, strict=True)):
             if kind & BYTE:
-                self._byte_ids[int(text[3:5], 16)] = number
+                self._byte_ids[int(text[3:5], 16)] = id
             else:
-                self._tokens[text] = number, _rounded(score * 1e4)
+                self._tokens[text] = id, _rounded(score * 1e4)
 
     @cached_property
     def _prefixes(self) -> frozenset[str]:
@@ -191,9 +187,9 @@ class Plamo(FragmentModel):
         best: list[tuple[int, int]] = [(0, -1)] * size  # (characters, id) of the first token; -1 for bytes
         for begin in range(size - 1, -1, -1):
             cost, found, is_last = 1 << 60, (1, -1), False
-            for length, number, score in self._tokens_at(text, begin):
+            for length, id, score in self._tokens_at(text, begin):
                 if score > _INVALID and costs[begin + length] - score < cost:
-                    cost, found = costs[begin + length] - score, (length, number)
+                    cost, found = costs[begin + length] - score, (length, id)
                 if is_last := score == _UNKNOWN:
                     break
             if not is_last and costs[begin + 1] - _UNKNOWN < cost:
@@ -202,8 +198,8 @@ class Plamo(FragmentModel):
         ids: list[int] = []
         at = 0
         while at < size:
-            length, number = best[at]
-            ids += (self._byte_ids[byte] for byte in text[at].encode()) if number < 0 else (number,)
+            length, id = best[at]
+            ids += (self._byte_ids[byte] for byte in text[at].encode()) if id < 0 else (id,)
             at += length
         return ids
 

@@ -111,7 +111,7 @@ class LlamaCpp(SpecTokenizer):
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""
         model = self.data
-        unusual = [number for number, kind in enumerate(model.kinds) if kind != NORMAL]
+        unusual = [id for id, kind in enumerate(model.kinds) if kind != NORMAL]
         return DecodingFacts(range(len(model.texts)), unusual, self.bytes_of, cast(DecodingSpec, self.spec.decoder))
 
     @property
@@ -124,33 +124,33 @@ class LlamaCpp(SpecTokenizer):
         return SpacedDecoder(self._joined, cast(DecodingSpec, self.spec.decoder))
 
     def _joined(self, ids: Sequence[int]) -> bytes:
-        for number in ids:
-            if not 0 <= number <= self.max_id:
-                raise UnknownTokenError(f"{number} is not an id of the vocabulary")
+        for id in ids:
+            if not 0 <= id <= self.max_id:
+                raise UnknownTokenError(f"{id} is not an id of the vocabulary")
         return b"".join(map(self.bytes_of, ids))
 
-    def bytes_of(self, number: int) -> bytes:
+    def bytes_of(self, id: int) -> bytes:
         """Return the bytes of an id by itself; none for unused tokens."""
-        return bytes_of(self.data, number)
+        return bytes_of(self.data, id)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id."""
-        return {number: self.bytes_of(number) for number in range(self.max_id + 1)}
+        return {id: self.bytes_of(id) for id in range(self.max_id + 1)}
 
     def token_kinds(self) -> dict[int, str]:
         """Return the kinds of the tokens that are not normal, by id; of several kinds, the first in _NAMES."""
         kinds = enumerate(self.data.kinds)
-        names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in kinds)
-        return {number: name for number, name in names if name}
+        names = ((id, next((name for bit, name in _NAMES if kind & bit), "")) for id, kind in kinds)
+        return {id: name for id, name in names if name}
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it."""
         return self.model.split(text)
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
         model = self.data
-        return None if model.kinds[number] & (CONTROL | UNKNOWN) else self.model.parents(model.texts[number])
+        return None if model.kinds[id] & (CONTROL | UNKNOWN) else self.model.parents(model.texts[id])
 
     @property
     def model_kind(self) -> ModelKind:

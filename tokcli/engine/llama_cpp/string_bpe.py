@@ -134,7 +134,7 @@ class WordsByMerges(FragmentModel):
             text = text.replace(" ", VISIBLE_SPACE)
         texts = white_space_words(text, self._lowers) if self._drops_spaces else [text]
         write = to_byte_chars if self.data.byte_level else str
-        return [number for part in texts for word in self.cut(part) for number in self.ids_of_word(write(word))]
+        return [id for part in texts for word in self.cut(part) for id in self.ids_of_word(write(word))]
 
     @cached_property
     def ids_of_word(self) -> Callable[[str], Iterable[int]]:
@@ -155,9 +155,9 @@ class WordsByMerges(FragmentModel):
         numbers = self._numbers
         parts = [(numbers.get(char, _NO_TOKEN), 1) for char in word]
         at = 0
-        for number, size in merge(parts, self._merges, merge_all=merge_all):
-            if number < self._size:
-                yield number
+        for id, size in merge(parts, self._merges, merge_all=merge_all):
+            if id < self._size:
+                yield id
             else:
                 yield from self._byte_ids(word[at : at + size])
             at += size
@@ -165,8 +165,8 @@ class WordsByMerges(FragmentModel):
     def _byte_ids(self, text: str) -> Iterator[int]:
         for byte in text.encode():
             name = byte_token(byte) if not self.data.byte_level else chr(byte) if byte < 128 else ""
-            if (number := self.ids.get(name)) is not None:
-                yield number
+            if (id := self.ids.get(name)) is not None:
+                yield id
 
     def text_ranks(self) -> TextRanks | None:
         """Return ranks and a known pattern that give the same ids; None where other patterns cut, or merges differ.

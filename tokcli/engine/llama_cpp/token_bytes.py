@@ -9,9 +9,9 @@ from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFIN
 from tokcli.engine.tokens import check_growth, most_made_of
 
 
-def bytes_of(model: LlamaModel, number: int) -> bytes:
+def bytes_of(model: LlamaModel, id: int) -> bytes:
     """Return the bytes of an id; none for unused tokens."""
-    text, kind = model.texts[number], model.kinds[number]
+    text, kind = model.texts[id], model.kinds[id]
     data = text.encode("utf-8", "surrogateescape")
     if model.kind == "rwkv":
         return unescaped(text)

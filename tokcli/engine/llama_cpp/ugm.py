@@ -36,8 +36,8 @@ class LlamaUnigram(FragmentModel):
         self.unknown = self.unknown_id()
         self.charsmap = Charsmap(self.settings.charsmap)
         listed = [
-            (text, number, score, kind)
-            for number, (text, score, kind) in enumerate(zip(model.texts, model.scores, model.kinds, strict=True))
+            (text, id, score, kind)
+            for id, (text, score, kind) in enumerate(zip(model.texts, model.scores, model.kinds, strict=True))
             if kind & (NORMAL | USER_DEFINED | UNUSED)
         ]
         self.tokens = {text: (0.0 if kind & USER_DEFINED else score, n) for text, n, score, kind in listed}
@@ -119,7 +119,7 @@ class LlamaUnigram(FragmentModel):
     def _ids_of(self, text: str, path: Path) -> list[int]:
         ids: list[int] = []
         for begin, end, is_token in path:
-            number = self.tokens[text[begin:end]][1] if is_token else self.unknown
-            if not (ids and number == ids[-1] == self.unknown):
-                ids.append(number)
+            id = self.tokens[text[begin:end]][1] if is_token else self.unknown
+            if not (ids and id == ids[-1] == self.unknown):
+                ids.append(id)
         return ids

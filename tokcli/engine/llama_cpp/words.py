@@ -33,7 +33,7 @@ class LlamaWords(FragmentModel):
         """Return the ids of a text."""
         cache = self._cache
         words = "".join(map(self.rule, text)).split(" ")
-        return [number for word in words if word for number in cache[word]]
+        return [id for word in words if word for id in cache[word]]
 
     def _longest_tokens(self, word: str) -> list[int]:
         """Return the ids of the longest token at each place of a word, or that of an unknown word."""

@@ -62,7 +62,7 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
         """The ranks of the ids that merging makes; None where special tokens hide others."""
         if self._hides_specials:
             return None
-        merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
+        merges = [(left, right, id) for id, (left, right) in enumerate(self.pairs, BYTES)]
         ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, ignore_merges=False)
         if ranked is None:
             return None
@@ -92,7 +92,7 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
 
     @cached_property
     def _cache(self) -> PieceCache:
-        return PieceCache(lambda piece: [number for number, _ in merge([(byte, 1) for byte in piece], self._merges)])
+        return PieceCache(lambda piece: [id for id, _ in merge([(byte, 1) for byte in piece], self._merges)])
 
     def found(self, allowed: frozenset[str]) -> frozenset[str]:
         """Return the allowed special tokens but those that begin with an earlier one."""
@@ -104,7 +104,7 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
 
     @cached_property
     def _token_bytes(self) -> Mapping[int, bytes]:
-        special = {number: name.encode() for name, number in self.special_tokens.items()}
+        special = {id: name.encode() for name, id in self.special_tokens.items()}
         return special | dict(enumerate(self.tokens))
 
     def decode(self, ids: Sequence[int]) -> bytes:
@@ -118,9 +118,9 @@ class MinBpe(SpecTokenizer, PieceTokenizer):
         """Return the bytes of every id, special tokens included."""
         return self._token_bytes
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the pair that merges into an id; None for a byte or a special token."""
-        return self.pairs[number - BYTES] if BYTES <= number < BYTES + len(self.pairs) else None
+        return self.pairs[id - BYTES] if BYTES <= id < BYTES + len(self.pairs) else None
 
     def merge_order(self) -> MergeOrder:
         """Return the order of merging: the pair that makes the smallest id is first."""

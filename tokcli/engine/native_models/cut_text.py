@@ -63,12 +63,12 @@ class CutText(NativeText):
                 return
             text = str(text, "utf-8")
         space = self._space
-        for begin, end, number in self._cuts.find(text, allowed):
-            if number is None:
+        for begin, end, id in self._cuts.find(text, allowed):
+            if id is None:
                 yield _Fragment(space + text[begin:end], None, begin, space)
             else:
-                yield _Fragment(text[begin:end], number, begin)
-            space = "" if number is None else self._space
+                yield _Fragment(text[begin:end], id, begin)
+            space = "" if id is None else self._space
 
     def _may_hold_token(self, data: memoryview | bytes, allowed: frozenset[str]) -> bool:
         """Return whether a token that is cut out of text may be in its UTF-8."""
@@ -179,8 +179,8 @@ class CutText(NativeText):
         return Tokens(ids, spans=spans_by_bytes(tokens, text, self._name))
 
 
-def _one(number: int) -> memoryview:
-    return memoryview(array("I", [number]))
+def _one(id: int) -> memoryview:
+    return memoryview(array("I", [id]))
 
 
 def spans_by_bytes(tokens: Sequence[bytes], text: TextOrUtf8, name: str) -> Spans:

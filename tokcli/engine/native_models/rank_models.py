@@ -43,15 +43,15 @@ def twin_of_ranks(
         made = model_of({})
         made.use_ranks(vocabulary, splitter, exactly, array("I", exceptions), puts_space)
         if tokens:
-            made.set_added(False, [(text.encode(), number, False, False, False) for text, number in tokens.items()])
+            made.set_added(False, [(text.encode(), id, False, False, False) for text, id in tokens.items()])
         if form is not None:
             made.add_step(CHARS, b"", b"", False, False)
             steps: list[tuple[str, str]] = [("form", form)]
             made.set_characters(steps, b"", b"", b"")
         return NativeText(made, [(text, text in special) for text in tokens], vocabulary_image=image)
 
-    found = {text: number for text, number in added.items() if text}
-    plain = {text: number for text, number in found.items() if text not in special}
+    found = {text: id for text, id in added.items() if text}
+    plain = {text: id for text, id in found.items() if text not in special}
     try:
         exactly = row_in(exact)
         usual = made_with(found if is_one_for_all else plain)
@@ -60,6 +60,6 @@ def twin_of_ranks(
 
     @lru_cache(maxsize=8)
     def with_allowed(allowed: frozenset[str]) -> NativeText:
-        return made_with({text: number for text, number in found.items() if text in allowed or text in plain})
+        return made_with({text: id for text, id in found.items() if text in allowed or text in plain})
 
     return lambda allowed: with_allowed(allowed) if allowed and not is_one_for_all else usual

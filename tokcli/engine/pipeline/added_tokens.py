@@ -71,11 +71,11 @@ class AddedTokenFinder:
 def _with_stretches(found: Iterable[tuple[int, int, int]], size: int) -> Iterator[FoundText]:
     """Yield the tokens that were found in a text of `size` characters, and the stretches of text between them."""
     at = 0
-    for begin, end, number in found:
+    for begin, end, id in found:
         if at < begin:
             yield at, begin, None
         if begin < end:  # else the token before has taken this one as white space, or it is empty
-            yield begin, end, number
+            yield begin, end, id
         at = end
     if at < size:
         yield at, size, None

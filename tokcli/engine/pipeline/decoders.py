@@ -31,7 +31,7 @@ def decoded(ids: Iterable[int], texts: Mapping[int, str], steps: Sequence[Decode
 def texts_of(ids: Iterable[int], texts: Mapping[int, str]) -> list[str]:
     """Return the text of each id; UnknownTokenError for an id without one."""
     try:
-        return [texts[number] for number in ids]
+        return [texts[id] for id in ids]
     except KeyError as error:
         raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
 

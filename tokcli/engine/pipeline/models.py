@@ -46,7 +46,7 @@ class Model(Protocol):
     def merge_order(self) -> MergeOrder | None:
         """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do."""
 
     def scores(self) -> Sequence[float]:
@@ -74,9 +74,9 @@ class NeverMerges:
         """Return None: nothing merges."""
         return None
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return None: no two ids merge into one."""
-        del number
+        del id
         return None
 
     def scores(self) -> Sequence[float]:
@@ -86,10 +86,10 @@ class NeverMerges:
 
 def unknown_id(ids: Mapping[str, int], token: str, piece: str) -> int:
     """Return the id of the token for unknown text; InputError names the piece if the vocabulary has no such token."""
-    number = ids.get(token)
-    if number is None:
+    id = ids.get(token)
+    if id is None:
         raise InputError(f"{piece[:40]!r} is not a token, and the vocabulary has no {token[:40]!r} for unknown text")
-    return number
+    return id
 
 
 class WholePieces(NeverMerges):
@@ -103,9 +103,9 @@ class WholePieces(NeverMerges):
 
     def tokens(self, piece: str) -> list[TokenSpan]:
         """Return the token that a piece is, with its place."""
-        number = self.ids.get(piece)
-        if number is not None:
-            return [TokenSpan(number, piece, 0, len(piece))]
+        id = self.ids.get(piece)
+        if id is not None:
+            return [TokenSpan(id, piece, 0, len(piece))]
         return [TokenSpan(unknown_id(self.ids, self._unk_token, piece), self._unk_token, 0, len(piece))]
 
 
@@ -167,12 +167,12 @@ class BestTokens(NeverMerges):
     @cached_property
     def ids(self) -> Mapping[str, int]:
         """The id of each token; of equal ones, the last."""
-        return {text: number for number, (text, _) in enumerate(self.pieces)}
+        return {text: id for id, (text, _) in enumerate(self.pieces)}
 
     @cached_property
     def path_scores(self) -> dict[str, float]:
         """The score of each token that a path may take."""
-        return {text: self.pieces[number][1] for text, number in self.ids.items() if text}
+        return {text: self.pieces[id][1] for text, id in self.ids.items() if text}
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
@@ -189,11 +189,11 @@ class BestTokens(NeverMerges):
         found: list[TokenSpan] = []
         for begin, end in self._parts(piece):
             text = piece[begin:end]
-            number = self.ids.get(text)  # adjacent unknown parts may form a token together, as in the library
-            if number is not None:
-                found.append(TokenSpan(number, text, begin, end))
+            id = self.ids.get(text)  # adjacent unknown parts may form a token together, as in the library
+            if id is not None:
+                found.append(TokenSpan(id, text, begin, end))
             elif (named := self._byte_tokens(text)) is not None:
-                found += [TokenSpan(number, name, begin, end) for number, name in named]
+                found += [TokenSpan(id, name, begin, end) for id, name in named]
             elif self.unk_id is not None:
                 found.append(TokenSpan(self.unk_id, text, begin, end))
             else:
@@ -205,7 +205,7 @@ class BestTokens(NeverMerges):
         if not self.byte_fallback:
             return None
         names = list(map(byte_token, text.encode()))
-        found = [(number, name) for name in names if (number := self.ids.get(name)) is not None]
+        found = [(id, name) for name in names if (id := self.ids.get(name)) is not None]
         return found if len(found) == len(names) else None
 
     def path(self, piece: str) -> Path:
@@ -227,7 +227,7 @@ class BestTokens(NeverMerges):
 
     def texts(self) -> dict[int, str]:
         """Return the text of each id."""
-        return {number: text for number, (text, _) in enumerate(self.pieces)}
+        return {id: text for id, (text, _) in enumerate(self.pieces)}
 
 
 def model_of(data: TokenizerJsonModel, name: str) -> Model:

@@ -85,7 +85,7 @@ class Pipeline(SpecTokenizer):
         if self.decodes_context_free:
             return DecodingFacts(ids, added, self.bytes_of, DecodingSpec())
         spec = DecodingSpec(steps=json.dumps(to_json(self._decoders)))
-        return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), spec)
+        return DecodingFacts(ids, ids, lambda id: _utf8(self._texts[id]), spec)
 
     @cached_property
     def text_ranks(self) -> TextRanks | None:
@@ -162,10 +162,10 @@ class Pipeline(SpecTokenizer):
         whole = Aligned.of(text) if spans else Aligned(text)
         out: list[Segment] = []
         made = 0
-        for begin, end, number in raw.find(text):
+        for begin, end, id in raw.find(text):
             segment = whole if (begin, end) == (0, len(text)) else whole.part(begin, end)
-            if number is not None:
-                out.append((segment, number))
+            if id is not None:
+                out.append((segment, id))
                 continue
             normalize(self.spec.normalizer, segment)
             made += len(segment.text)
@@ -182,10 +182,10 @@ class Pipeline(SpecTokenizer):
         if self.needs_start and (self.spec.normalizer or len(self.spec.splitter) > 1):
             return self.encode_spans(text, allowed).ids.tolist()
         ids: list[int] = []
-        for at, (segment, number) in enumerate(self.segments(text, allowed, spans=False)):
+        for at, (segment, id) in enumerate(self.segments(text, allowed, spans=False)):
             segment.start = at  # a splitter only asks whether it is 0
-            if number is not None:
-                ids.append(number)
+            if id is not None:
+                ids.append(id)
             elif (found := self._encode_segment(segment.text)) is not None:
                 ids += found
             elif self.text_ranks is not None and self.text_ranks.holds_for(segment.text):
@@ -222,9 +222,9 @@ class Pipeline(SpecTokenizer):
         ids: list[int] = []
         spans: list[int] = []
         blanks: list[int] = []
-        for segment, number in self.segments(text, allowed, spans=True):
-            if number is not None:
-                ids.append(number)
+        for segment, id in self.segments(text, allowed, spans=True):
+            if id is not None:
+                ids.append(id)
                 spans += segment.span(0, len(segment.text))
                 blanks += blanks_of(segment.text)
                 continue
@@ -245,8 +245,8 @@ class Pipeline(SpecTokenizer):
         """Return the pieces of a text as they occur in it; joined, they are the text."""
         pieces: list[str] = []
         at = 0
-        for segment, number in self.segments(text, frozenset(), spans=True):
-            for part in [segment] if number is not None else pieces_of(self.spec.splitter, segment):
+        for segment, id in self.segments(text, frozenset(), spans=True):
+            for part in [segment] if id is not None else pieces_of(self.spec.splitter, segment):
                 end = part.span(0, len(part.text))[1]
                 if end > at:
                     pieces.append(text[at:end])
@@ -277,10 +277,10 @@ class Pipeline(SpecTokenizer):
         again = (token for token in self.spec.added if token.was_normalized and not token.normalized)
         return {**self.added_texts, **{token.id: self.normalized(token.content) for token in again}}
 
-    def bytes_of(self, number: int) -> bytes:
+    def bytes_of(self, id: int) -> bytes:
         """Return the bytes that an id decodes to by itself."""
-        texts = self._decoded_texts if number in self._decoded_texts else self._texts
-        return decoded([number], texts, self._decoders)
+        texts = self._decoded_texts if id in self._decoded_texts else self._texts
+        return decoded([id], texts, self._decoders)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""
@@ -290,9 +290,9 @@ class Pipeline(SpecTokenizer):
         """Return a decoder of ids that come a few at a time."""
         return decode_stream(self._texts, self._decoders)
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
-        return None if number in self._added_ids else self.model.parents(number)
+        return None if id in self._added_ids else self.model.parents(id)
 
     @property
     def model_kind(self) -> ModelKind:
@@ -349,7 +349,7 @@ class Pipeline(SpecTokenizer):
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id; those of an added token are its text."""
         bytes_of_text = _byte_level_text if self.is_byte_level else _bytes_of_text
-        found = {number: bytes_of_text(text) for number, text in self.model.texts().items()}
+        found = {id: bytes_of_text(text) for id, text in self.model.texts().items()}
         return found | {token.id: token.content.encode() for token in self.spec.added}
 
 

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any
 
 from tokcli.engine.spec.templates import Around, PostProcessor, Template, TemplateText, TemplateToken, TrimOffsets
-from tokcli.engine.tokens import Tokens, added, enclosed, joined, trimmed_spans
+from tokcli.engine.tokens import Tokens, enclosed, joined, template_tokens, trimmed_spans
 
 
 def processed(steps: Iterable[PostProcessor], texts: list[Tokens], add: bool) -> list[Tokens]:
@@ -22,7 +22,7 @@ def _template(step: Template, texts: list[Tokens], add: bool) -> list[Tokens]:
     for part in step.single if len(texts) == 1 else step.pair:
         if isinstance(part, TemplateToken):
             if add:
-                out.append(added(part.ids, part.type_id))
+                out.append(template_tokens(part.ids, part.type_id))
         elif part.number < len(texts):
             tokens = copy(texts[part.number])  # a template may have the same text twice, with different types
             tokens.set_type(part.type_id)

@@ -33,7 +33,7 @@ def format_ids(ids: Sequence[int], between: bytes, /) -> bytes:
     >>> format_ids([1, 23], b", ")
     b'1, 23'
     """
-    return between.join(b"%d" % number for number in ids)
+    return between.join(b"%d" % id for id in ids)
 
 
 def format_records(
@@ -76,7 +76,7 @@ def narrow_ids(ids: Sequence[int], /) -> bytes:
     >>> array("H", narrow_ids([1, 65538])).tolist()
     [1, 2]
     """
-    return array("H", [number & 0xFFFF for number in ids]).tobytes()
+    return array("H", [id & 0xFFFF for id in ids]).tobytes()
 
 
 def pack_records(

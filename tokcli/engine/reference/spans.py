@@ -19,7 +19,7 @@ def format_spans(ids: Sequence[int] | None, spans: Sequence[int], shift: int = 0
     places = ((begin + shift, end + shift) for begin, end in _pairs(spans))
     if ids is None:
         return b", ".join(b"[%d, %d]" % place for place in places)
-    return b"".join(b"%d\t%d\t%d\n" % (number, *place) for number, place in zip(ids, places, strict=True))
+    return b"".join(b"%d\t%d\t%d\n" % (id, *place) for id, place in zip(ids, places, strict=True))
 
 
 def byte_spans(text: bytes | memoryview, spans: Sequence[int], /) -> bytes:

@@ -99,7 +99,7 @@ class Lookups(TokenVocabulary):
 
     @cached_property
     def _ranks(self) -> dict[bytes, int]:
-        return {token: number for number, token in self._token_bytes.items() if number not in self._special_ids}
+        return {token: id for id, token in self._token_bytes.items() if id not in self._special_ids}
 
     def ranks(self) -> dict[bytes, int]:
         """Return the id of each token that is not special, by its bytes; of ids with the same bytes, the last."""
@@ -115,10 +115,10 @@ class Lookups(TokenVocabulary):
         ranks = self._plain_ranks
         return self._ids_by_token.get(token) if ranks is None else ranks.id_of(token)
 
-    def is_special(self, number: int) -> bool:
+    def is_special(self, id: int) -> bool:
         """Return whether an id is that of a special token, and of no other token."""
         ranks = self._plain_ranks
-        return number in self._special_ids if ranks is None else ranks.is_special(number)
+        return id in self._special_ids if ranks is None else ranks.is_special(id)
 
     def scores(self) -> Sequence[float]:
         """Return the score of each id; an empty sequence where the model does not choose by scores."""
@@ -129,7 +129,7 @@ class Lookups(TokenVocabulary):
         if self.text_ranks is None:
             return self.inner.whole.token_kinds()
         special, added = self.special_tokens, self.text_ranks.special_tokens
-        return {number: "special" if text in special else "added" for text, number in added.items()}
+        return {id: "special" if text in special else "added" for text, id in added.items()}
 
     @property
     def model_kind(self) -> ModelKind:
@@ -145,9 +145,9 @@ class Lookups(TokenVocabulary):
         """Return the function that gives the rank of a merge; None for a model that does not merge."""
         return self.inner.whole.merge_order()
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None where none do, or the model does not merge."""
-        return self.inner.parents(number)
+        return self.inner.parents(id)
 
     def all_parents(self) -> ParentTable:
         """Return the parents of every id; VocabularyError where ids are too large for a table."""

@@ -130,7 +130,7 @@ class DroppedMinBpe(MinBpe):
     def __init__(self, base: MinBpe, dropout: Dropout) -> None:
         def encode_piece(piece: bytes) -> Iterable[int]:
             found = merge([(byte, 1) for byte in piece], base._merges, merge_all=dropout.merge_again)
-            return (number for number, _ in found)
+            return (id for id, _ in found)
 
         vars(self).update(vars(base), text_ranks=None, _cache=PieceCache(encode_piece, limit=0))
 
@@ -162,8 +162,8 @@ class DroppedSpm(LlamaSpm):
         """Return the ids of a text."""
         parts, ids = list(text.replace(" ", VISIBLE_SPACE)), list[int]()
         for at in self._dropout.merge_once(parts, join_by_ranks(self._ranks)):
-            number = self.ids.get(parts[at])
-            ids += self.bytes_to_ids(parts[at]) if number is None else (number,)
+            id = self.ids.get(parts[at])
+            ids += self.bytes_to_ids(parts[at]) if id is None else (id,)
         return ids
 
 

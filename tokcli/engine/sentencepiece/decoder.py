@@ -39,15 +39,15 @@ class PieceDecoder:
         trims = self._settings.remove_extra_whitespaces
         strips = self._settings.add_dummy_prefix or trims
         if ids and (min(ids) < 0 or max(ids) > self._max_id):
-            wrong = next(number for number in ids if not 0 <= number <= self._max_id)
+            wrong = next(id for id in ids if not 0 <= id <= self._max_id)
             raise UnknownTokenError(f"{wrong} is not an id of the vocabulary")
         out = bytearray()
-        for number in ids:
-            if number in names:
-                out += self.finish() + names[number].encode()
+        for id in ids:
+            if id in names:
+                out += self.finish() + names[id].encode()
                 self._begin()
                 continue
-            text, _, kind = pieces[number - first]
+            text, _, kind = pieces[id - first]
             if kind == "byte":
                 self._held.append(int(text[3:5], 16))
                 continue

@@ -90,7 +90,7 @@ class SentencePiece(SpecTokenizer):
 
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a piece's text, which is normalized already and gets no space before it."""
-        return [number for number, _ in self.numbered(self._segment(text))]
+        return [id for id, _ in self.numbered(self._segment(text))]
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text, each with the space before it; joined, they are the text."""
@@ -100,12 +100,12 @@ class SentencePiece(SpecTokenizer):
         """Yield (id, number of normalized characters); unknown ones become bytes or, several in a row, one id."""
         unknown_id, byte_ids = self.tables.unknown_id, self.tables.byte_ids
         unknown = 0  # characters
-        for text, number in found:
-            if number != unknown_id:
+        for text, id in found:
+            if id != unknown_id:
                 if unknown:
                     yield unknown_id, unknown
                     unknown = 0
-                yield number, len(text)
+                yield id, len(text)
             elif self.model.byte_fallback:
                 data = text.encode()
                 for byte in data[:-1]:
@@ -131,18 +131,18 @@ class SentencePiece(SpecTokenizer):
         trims, puts = settings.remove_extra_whitespaces, settings.add_dummy_prefix
         drops: DropsSpace = "all" if trims else "one" if puts else "no"
 
-        def bytes_of(number: int) -> bytes:
-            if number in self.names:
-                return self.names[number].encode()
-            text, _, kind = self.model.pieces[number - first]
+        def bytes_of(id: int) -> bytes:
+            if id in self.names:
+                return self.names[id].encode()
+            text, _, kind = self.model.pieces[id - first]
             if kind == "byte":
                 return bytes([int(text[3:5], 16)])
             return b"" if kind == "control" else surface.encode() if kind == "unknown" else shown(text)
 
         keeps = (
-            number
-            for number, (text, _, kind) in enumerate(self.model.pieces, first)
-            if number not in self.names and (kind in _NO_TEXT or text.startswith(" "))
+            id
+            for id, (text, _, kind) in enumerate(self.model.pieces, first)
+            if id not in self.names and (kind in _NO_TEXT or text.startswith(" "))
         )
         spec = DecodingSpec(drops, keeps_space=(*keeps, *self.names), begins_anew=tuple(self.names))
         ids = range(self.max_id + 1)
@@ -150,11 +150,11 @@ class SentencePiece(SpecTokenizer):
 
     # --- merges ------------------------------------------------------------------------------------------------------
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
-        if self.model.type != "bpe" or number in self.names:
+        if self.model.type != "bpe" or id in self.names:
             return None
-        text, _, kind = self.model.pieces[number - self.model.first_id]
+        text, _, kind = self.model.pieces[id - self.model.first_id]
         if kind not in ("normal", "unused") or any(self.tables.kept_match.find(text)):
             return None
         found = last_two(self.tables.merge_ranks, text)
@@ -182,14 +182,14 @@ class SentencePiece(SpecTokenizer):
     def token_kinds(self) -> dict[int, str]:
         """Return the kinds of the tokens that are not normal, by id: `special`, `control`, `unknown`, `byte` ..."""
         pieces = enumerate(self.model.pieces, self.model.first_id)
-        kinds = {number: piece.kind.replace("_", "-") for number, piece in pieces if piece.kind != "normal"}
+        kinds = {id: piece.kind.replace("_", "-") for id, piece in pieces if piece.kind != "normal"}
         return kinds | dict.fromkeys(self.names, "special")
 
-    def own_text(self, number: int) -> str | None:
+    def own_text(self, id: int) -> str | None:
         """Return the text of a piece; None for an added token, a byte, a control piece and the unknown one."""
-        if number in self.names:
+        if id in self.names:
             return None
-        text, _, kind = self.model.pieces[number - self.model.first_id]
+        text, _, kind = self.model.pieces[id - self.model.first_id]
         return None if kind in _NO_TEXT else text
 
     def why_no_ranks(self) -> list[str]:
@@ -204,10 +204,10 @@ class SentencePiece(SpecTokenizer):
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id."""
         pieces = {
-            number: bytes([int(text[3:5], 16)]) if kind == "byte" else shown(text)
-            for number, (text, _, kind) in enumerate(self.model.pieces, self.model.first_id)
+            id: bytes([int(text[3:5], 16)]) if kind == "byte" else shown(text)
+            for id, (text, _, kind) in enumerate(self.model.pieces, self.model.first_id)
         }
-        return pieces | {number: name.encode() for number, name in self.names.items()}
+        return pieces | {id: name.encode() for id, name in self.names.items()}
 
 
 _NO_TEXT = ("byte", "control", "unknown")  # the kinds of pieces that do not decode to their text
@@ -223,7 +223,7 @@ class _BetweenTokens:
         """Return the ids of a text (uint32)."""
         del allowed
         found = self._rules.numbered(self._segment(self._normalizer.normalize(text)))
-        return memoryview(array("I", [number for number, _ in found]))
+        return memoryview(array("I", [id for id, _ in found]))
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; of a character's byte tokens, only the last has its place."""
@@ -251,8 +251,8 @@ class _BetweenTokens:
         ids: list[int] = []
         spans: list[int] = []
         at = 0
-        for number, size in self._rules.numbered(pieces):
-            ids.append(number)
+        for id, size in self._rules.numbered(pieces):
+            ids.append(id)
             spans += origins[at], origins[at + size]
             at += size
         return Tokens(ids, spans=spans)

@@ -189,11 +189,11 @@ class BpeSegmenter:
         pending = [(symbol, 0)]
         while pending:
             text, depth = pending.pop()
-            number = self._tables.ids.get(text)
-            if number is None:
+            id = self._tables.ids.get(text)
+            if id is None:
                 yield text, unknown
             elif depth > _RESEGMENT_DEPTH or text not in self._tables.unused:
-                yield text, number
+                yield text, id
             elif text not in parts_of:
                 yield text, unknown
             else:

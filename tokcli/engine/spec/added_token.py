@@ -26,4 +26,4 @@ class AddedToken(NamedTuple):
 
 def all_special(ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
     """Return special tokens that are found wherever they are allowed, of their ids by text."""
-    return tuple(AddedToken(text, number, special=True) for text, number in ids.items())
+    return tuple(AddedToken(text, id, special=True) for text, id in ids.items())

@@ -24,9 +24,9 @@ def pack_table(tokens: Mapping[int, bytes]) -> bytes:
     size = sum(map(len, tokens.values()))
     if count > _SPREAD * len(tokens) + _SPREAD_OF_FEW or size > MAX_BYTES:
         return b""
-    rows = [tokens.get(number, b"") for number in range(count)]
+    rows = [tokens.get(id, b"") for id in range(count)]
     starts = array("I", accumulate(map(len, rows), initial=0))
-    are_ids = bytes(number in tokens for number in range(count))
+    are_ids = bytes(id in tokens for id in range(count))
     return b"".join((_HEAD.pack(count, size), starts.tobytes(), are_ids, *rows))
 
 
@@ -43,13 +43,13 @@ class TokenTable(Mapping[int, bytes]):
         self._starts, self._are_ids = block[_HEAD.size : are_ids].cast("I"), block[are_ids : are_ids + self._count]
         self._bytes = block[are_ids + self._count :]
 
-    def __getitem__(self, number: int) -> bytes:
-        if not 0 <= number < self._count or not self._are_ids[number]:
-            raise KeyError(number)
-        return bytes(self._bytes[self._starts[number] : self._starts[number + 1]])
+    def __getitem__(self, id: int) -> bytes:
+        if not 0 <= id < self._count or not self._are_ids[id]:
+            raise KeyError(id)
+        return bytes(self._bytes[self._starts[id] : self._starts[id + 1]])
 
     def __iter__(self) -> Iterator[int]:
-        return (number for number, is_id in enumerate(self._are_ids) if is_id)
+        return (id for id, is_id in enumerate(self._are_ids) if is_id)
 
     def __len__(self) -> int:
         return sum(map(bool, self._are_ids))

@@ -16,7 +16,7 @@ from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.spec.image import SPECIAL, ImageSpec, Trimming
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.text_ranks import TextRanks
-from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
+from tokcli.engine.tokens import Tokens, joined, template_tokens, trimmed_spans
 
 if TYPE_CHECKING:
     from tokcli.engine.bindings.id_decoder import IdDecoder
@@ -29,7 +29,7 @@ Sections = Mapping[str, memoryview]
 def special_tokens_in(spec: ImageSpec) -> dict[str, int]:
     """Return the id of each special token by its text."""
     listed = zip(spec.added_texts, spec.added_ids, spec.added_flags, strict=True)
-    return {text: number for text, number, flags in listed if flags & SPECIAL}
+    return {text: id for text, id, flags in listed if flags & SPECIAL}
 
 
 def trimmed(tokens: Tokens, trimming: Trimming) -> Tokens:
@@ -82,7 +82,7 @@ class CompiledTokenizer(TextTokenizer):
             return opened_stages(self.spec, self._sections["stages"])
         from tokcli.engine.bindings.stages import open_stages
 
-        return open_stages(self.spec, self._sections, lambda number: self._ids.joined([number]), self._name)
+        return open_stages(self.spec, self._sections, lambda id: self._ids.joined([id]), self._name)
 
     @cached_property
     def whole(self) -> TextTokenizer:
@@ -101,7 +101,7 @@ class CompiledTokenizer(TextTokenizer):
         trimming = self.spec.trimming if texts[0].spans is not None else "none"
         if len(texts) != 1 or template is None or trimming is None:
             return self.whole.finish(texts, add)
-        before, after = (added(ids, 0) for ids in template)
+        before, after = (template_tokens(ids, 0) for ids in template)
         return joined([before, trimmed(texts[0], trimming), after])
 
     def split(self, text: str) -> list[str]:
@@ -125,8 +125,8 @@ class CompiledTokenizer(TextTokenizer):
     def token_bytes(self) -> Mapping[int, bytes]:
         return self._ids.token_bytes() or self.whole.token_bytes()
 
-    def parents(self, number: int) -> tuple[int, int] | None:
-        return self.whole.parents(number)
+    def parents(self, id: int) -> tuple[int, int] | None:
+        return self.whole.parents(id)
 
 
 def _table_in(block: memoryview) -> TokenTable:

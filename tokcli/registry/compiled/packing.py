@@ -83,7 +83,7 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
     spec = _spec_of(tokenizer, others)._replace(ranks=ranks, decoding=DecodingSpec() if facts is None else facts.spec)
     sections = {"ranks": b"" if image is None else bytes(image), "exact": exact}
     if facts is not None and others is None:
-        sections["tokens"] = pack_table({number: facts.bytes_of(number) for number in facts.ids})
+        sections["tokens"] = pack_table({id: facts.bytes_of(id) for id in facts.ids})
     if isinstance(stages, NativeText):
         spec, sections["stages"] = _with_stages(spec, stages), stages.image()
     if isinstance(native, CutText):
@@ -135,9 +135,9 @@ def _other_bytes(facts: DecodingFacts, image: Buffer) -> dict[int, bytes] | None
     if vocabulary is None:
         return None
     lacking = set(array("I", vocabulary.unknown(array("I", facts.ids))))
-    if any(vocabulary.decode([number]) != facts.bytes_of(number) for number in set(facts.unusual) - lacking):
+    if any(vocabulary.decode([id]) != facts.bytes_of(id) for id in set(facts.unusual) - lacking):
         return None
-    return {number: facts.bytes_of(number) for number in sorted(lacking)}
+    return {id: facts.bytes_of(id) for id in sorted(lacking)}
 
 
 def _template_ids(tokenizer: TextTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
