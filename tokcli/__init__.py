@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tokcli import load as load
     from tokcli import model as model
     from tokcli import registry as registry
-    from tokcli.engine.chunking.chunks import TextChunk as TextChunk
-    from tokcli.engine.chunking.chunks import chunks as chunks
+    from tokcli.engine.chunking.text_chunks import TextChunk as TextChunk
+    from tokcli.engine.chunking.text_chunks import chunks as chunks
     from tokcli.engine.encoding import Encoding as Encoding
     from tokcli.errors import TokcliError as TokcliError
     from tokcli.registry.encodings import encoding_for_model as encoding_for_model
@@ -34,9 +34,9 @@ __version__ = "0.1.0"
 # The module of each public name. `import tokcli` loads none of them, because the command line pays for every import.
 _HOMES = {
     "Encoding": "tokcli.engine.encoding",
-    "TextChunk": "tokcli.engine.chunking.chunks",
+    "TextChunk": "tokcli.engine.chunking.text_chunks",
     "TokcliError": "tokcli.errors",
-    "chunks": "tokcli.engine.chunking.chunks",
+    "chunks": "tokcli.engine.chunking.text_chunks",
     "encoding_for_model": "tokcli.registry.encodings",
     "encoding_name_for_model": "tokcli.registry.model_names",
     "get_encoding": "tokcli.registry.registered",

@@ -10,7 +10,7 @@ import pytest
 from support import ROOT, failed, noted, ok, refused
 
 from tokcli.cli.all_fields import without_members
-from tokcli.cli.encode.passages import chunks
+from tokcli.cli.encode.passages import write_chunks
 
 WORDPIECE = ROOT / "tests" / "data" / "formats" / "wordpiece.tokenizer.json"
 LINES = b'{"text":"a b c d e"}\n{"text":"f g"}\n'
@@ -151,7 +151,7 @@ def test_a_large_record_and_many_small_ones_have_the_same_chunks(
     made = ok(*given)
     assert made.count(b"\n") == 900
     assert ok(*given, "-j", "1") == made
-    monkeypatch.setattr(chunks, "LARGE_BYTES", 0)
+    monkeypatch.setattr(write_chunks, "LARGE_BYTES", 0)
     (tmp_path / "large.jsonl").write_text(json.dumps({"text": "a b c d e" * 1000}) + "\n")
     texts = [found["text"] for found in objects("--records", "jsonl", tmp_path / "large.jsonl")]
     assert "".join(texts) == "a b c d e" * 1000

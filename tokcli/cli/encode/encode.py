@@ -51,9 +51,9 @@ def command(**given: Any) -> int:
 
         write_shards.write(request, request.options.shards)
     elif request.options.as_text or request.options.chunk:
-        from tokcli.cli.encode.passages import chunks
+        from tokcli.cli.encode.passages import write_chunks
 
-        chunks.write(request)
+        write_chunks.write(request)
     else:
         write_ids(request)
     return request.status
