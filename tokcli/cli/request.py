@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.roles.record_runs import Records
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
-    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.stream.utf8 import StreamPart
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -276,7 +276,7 @@ class TextRequest(InputRequest[AskedText]):
         """Read an input as chunks that are small, so that the first come at once."""
         return self.encoding.tokenizer.read_chunks(self.watched(source.blocks(SMALL_BLOCK)), self.read_options)
 
-    def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
+    def parts(self, source: streams.Input | Record) -> Iterator[StreamPart]:
         """Read an input or a record as parts, in whichever form is encoded fastest: enough for ids without text."""
         if not isinstance(source, streams.Input) and source.is_words:
             return chain.from_iterable(map(self.parts, self.words_of(source)))
@@ -286,14 +286,14 @@ class TextRequest(InputRequest[AskedText]):
             blocks = source.blocks()
         return self.encoding.tokenizer.read_parts(self.watched(blocks), self.read_options)
 
-    def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
+    def shared_parts(self, work: Callable[[StreamPart], Made], source: streams.Input | Record) -> Iterator[Made]:
         """Apply `work` to each part of an input or a record, which --jobs threads share."""
         if not isinstance(source, streams.Input):
             return map(work, self.parts(source))
         return self.shared_over(work, self.parts(source), known_size(source))
 
     def shared_over(
-        self, work: Callable[[AnyChunk], Made], parts: Iterator[AnyChunk], known: int = 0
+        self, work: Callable[[StreamPart], Made], parts: Iterator[StreamPart], known: int = 0
     ) -> Iterator[Made]:
         """Apply `work` to parts of an input, which --jobs threads share; `known` is as for `shared`."""
         if self.encoding.tokenizer.sees_whole_texts:

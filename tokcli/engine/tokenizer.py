@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tokcli.engine.native_models.text_model import RecordEncoder, TwinFor
     from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.chunks import Blocks
-    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.stream.utf8 import StreamPart
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tiktoken.text_ranks import TextRanks
 
@@ -64,7 +64,7 @@ class Streams(Executor):
         """
         return self.reader.read_chunks(blocks, options)
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[StreamPart]:
         """Yield blocks of bytes in the form that is encoded fastest: UTF-8 where native code takes it, else chunks."""
         return self.reader.read_parts(blocks, options)
 
@@ -80,7 +80,7 @@ class Streams(Executor):
         """Return whether streams may be cut at byte `at` of UTF-8: both sides then have the ids of the whole."""
         return self.reader.cuts_at(data, at)
 
-    def encode_part(self, part: AnyChunk) -> memoryview:
+    def encode_part(self, part: StreamPart) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
         if isinstance(part, PartOfText):
             return part.ids()
@@ -88,7 +88,7 @@ class Streams(Executor):
             return self.ranked.encode_known(part)
         return self._for(part).encode_array(text_or_utf8(part), allowed_in(part))
 
-    def count_part(self, part: AnyChunk) -> int:
+    def count_part(self, part: StreamPart) -> int:
         """Return the number of ids of a part of a stream."""
         if isinstance(part, PartOfText):
             return part.count()
@@ -96,14 +96,14 @@ class Streams(Executor):
             return self.ranked.count_known(part)
         return self._for(part).count(text_or_utf8(part), allowed_in(part))
 
-    def _is_known(self, part: AnyChunk) -> TypeGuard[SplitText | Chunk]:
+    def _is_known(self, part: StreamPart) -> TypeGuard[SplitText | Chunk]:
         """Return whether ranks alone encode a part: a special token, bytes that are not UTF-8, or known pieces."""
         if isinstance(part, Chunk):
             is_cut = part.allowed is None and bool(part.special or part.tail)
             return is_cut or (self.knows_pieces and part.pieces is not None)
         return isinstance(part, SplitText) and (part.is_invalid or self.knows_pieces)
 
-    def _for(self, part: AnyChunk) -> Executor:
+    def _for(self, part: StreamPart) -> Executor:
         """Return what encodes a part of a stream, or a chunk that is a whole text."""
         return self if isinstance(part, Chunk) and part.allowed is not None else self.parts
 
@@ -123,7 +123,7 @@ class Streams(Executor):
 
     # --- places ------------------------------------------------------------------------------------------------------
 
-    def encode_spans(self, part: AnyChunk) -> Tokens:
+    def encode_spans(self, part: StreamPart) -> Tokens:
         """Return the tokens of a part with their places in characters; InputError where these are not known."""
         if isinstance(part, PartOfText):
             return part.tokens()
@@ -132,7 +132,7 @@ class Streams(Executor):
             return Tokens(ids, spans=self.inner.token_spans(ids))
         return self._for(part).place(text_or_utf8(part), allowed_in(part))
 
-    def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
+    def part_ends(self, part: StreamPart, size: int) -> Sequence[int]:
         """Return the bytes at which parts of a part end that `encode_part_spans` takes one by one.
 
         Each has `size` bytes or a few more. There are none where `encode_spans` has to take all of it, which is the

@@ -16,7 +16,7 @@ from tokcli.engine.reference.count_blocks import rows_of
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, read_chunks, split_chunk
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.parts import read_parts
-from tokcli.engine.stream.utf8 import AnyChunk, SplitText, special_finder, valid_utf8
+from tokcli.engine.stream.utf8 import SplitText, StreamPart, special_finder, valid_utf8
 from tokcli.engine.tiktoken.native_encoder import native_splitter
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 from tokcli.training.count_blocks import BLOCK_BYTES, merge_runs
@@ -136,14 +136,14 @@ class CorpusCounter:
 
         Where the text can be cut, counting stops when `keeper` is due, has it save the offset, and goes on.
         """
-        segments = iter(self._segments(blocks))
-        at, is_open = offset, True  # the end of the last segment given to a thread
+        parts = iter(self._parts(blocks))
+        at, is_open = offset, True  # the end of the last part given to a thread
 
-        def until_due() -> Iterator[AnyChunk]:
+        def until_due() -> Iterator[StreamPart]:
             nonlocal at, is_open
-            for segment in segments:
-                at += _size(segment)
-                yield segment
+            for part in parts:
+                at += _size(part)
+                yield part
                 if keeper is not None and self._is_resumable and keeper.due():
                     return
             is_open = False
@@ -154,17 +154,17 @@ class CorpusCounter:
             if is_open and keeper is not None:
                 keeper.save(at)
 
-    def _work(self, segment: AnyChunk) -> int:
+    def _work(self, part: StreamPart) -> int:
         with self._leased_table() as table:
-            if isinstance(segment, SplitText):
-                table.count_split(segment.data, segment.ends)
-            elif not isinstance(segment, Chunk):
+            if isinstance(part, SplitText):
+                table.count_split(part.data, part.ends)
+            elif not isinstance(part, Chunk):
                 assert self._splitter is not None
-                table.count(segment, self._splitter)
-            elif not segment.special:
-                for piece, count in count_pieces(split_chunk(segment, self._pretokenizer)).items():
+                table.count(part, self._splitter)
+            elif not part.special:
+                for piece, count in count_pieces(split_chunk(part, self._pretokenizer)).items():
                     table.add(piece, count)
-        return _size(segment)
+        return _size(part)
 
     def add_texts(self, texts: Iterable[bytes], progress: Callable[[int], object] = lambda _: None) -> None:
         """Count texts (UTF-8, or bytes that `errors` allows), each on its own."""
@@ -215,7 +215,7 @@ class CorpusCounter:
             raise InputError("a count is more than 2**62")
         return PieceCounts(whole, memory=self._memory)
 
-    def _segments(self, blocks: Blocks) -> Iterable[AnyChunk]:
+    def _parts(self, blocks: Blocks) -> Iterable[StreamPart]:
         options = ReadOptions(self._errors, self.special_tokens)
         if self._splitter is None:
             return read_chunks(blocks, self._pretokenizer, options)
@@ -271,10 +271,10 @@ class CorpusCounter:
             self._temporary.close()
 
 
-def _size(segment: AnyChunk) -> int:
-    """Return the size of a segment in bytes."""
-    return len(segment.data) if isinstance(segment, Chunk) else segment.nbytes
+def _size(part: StreamPart) -> int:
+    """Return the size of a part in bytes."""
+    return len(part.data) if isinstance(part, Chunk) else part.nbytes
 
 
-def _is_large(segment: AnyChunk) -> bool:
-    return not isinstance(segment, Chunk) and segment.nbytes > BLOCK_BYTES
+def _is_large(part: StreamPart) -> bool:
+    return not isinstance(part, Chunk) and part.nbytes > BLOCK_BYTES

@@ -16,7 +16,7 @@ from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.stream.spans import byte_spans
-from tokcli.engine.stream.utf8 import AnyChunk, char_count, utf8_of
+from tokcli.engine.stream.utf8 import StreamPart, char_count, utf8_of
 from tokcli.engine.tokens import Spans, Tokens, joined
 from tokcli.errors import InputError
 
@@ -101,7 +101,7 @@ def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer
 class _PlacedPart:
     """A part of an input, its size in bytes, and the place of its first character (or byte) in the input."""
 
-    def __init__(self, part: AnyChunk, place: int, *, is_first: bool) -> None:
+    def __init__(self, part: StreamPart, place: int, *, is_first: bool) -> None:
         self.part, self.place, self.is_first = part, place, is_first
         self.size = _size(part, in_bytes=True)
 
@@ -175,7 +175,7 @@ def _placed_parts(request: EncodeRequest, source: streams.Input | Record) -> Ite
         is_first = False
 
 
-def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
+def _part_ends(request: EncodeRequest, part: StreamPart) -> Sequence[int]:
     """Return where the parts of a part end that threads take one by one; nothing where that is not worth it."""
     if not isinstance(part, memoryview) or part.nbytes < SHARED_BYTES:
         return ()
@@ -183,14 +183,14 @@ def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
     return ends if len(ends) > 1 else ()
 
 
-def _size(part: AnyChunk, *, in_bytes: bool) -> int:
+def _size(part: StreamPart, *, in_bytes: bool) -> int:
     """Return the number of bytes of a part, or of characters."""
     if not in_bytes:
         return char_count(part)
     return len(part.text.encode()) if isinstance(part, Chunk) else part.nbytes
 
 
-def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[AnyChunk]:
+def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[StreamPart]:
     """Yield the parts of an input, or chunks where parts would begin with an added space, which has no place."""
     if request.encoding.tokenizer.puts_space_first:
         return request.chunks(source)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tokcli.engine.chunking.boundaries import Boundary
     from tokcli.engine.stream.chunks import Blocks
-    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.stream.utf8 import StreamPart
     from tokcli.engine.tokenizer import Tokenizer
 
 SEEN_TOKENS = 16  # after a passage, before its end is chosen: they show how the text goes on
@@ -43,7 +43,7 @@ class Passage(NamedTuple):
     is_last: bool
 
 
-def located_parts(tokenizer: Tokenizer, blocks: Blocks, options: ReadOptions) -> Iterator[tuple[AnyChunk, int]]:
+def located_parts(tokenizer: Tokenizer, blocks: Blocks, options: ReadOptions) -> Iterator[tuple[StreamPart, int]]:
     """Yield the parts of a stream, each with the byte at which it begins."""
     start = 0
     read = tokenizer.read_chunks if tokenizer.changes_text else tokenizer.read_parts
@@ -52,7 +52,7 @@ def located_parts(tokenizer: Tokenizer, blocks: Blocks, options: ReadOptions) ->
         start += len(part.data) if isinstance(part, Chunk) else part.nbytes
 
 
-def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
+def locate(tokenizer: Tokenizer, part: StreamPart, start: int) -> Located:
     """Return a part that begins at byte `start` of the stream with its ids and the spans of its tokens."""
     data = part.data if isinstance(part, Chunk) else utf8_of(part)
     if not tokenizer.changes_text:

@@ -13,7 +13,7 @@ from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parts import read_parts
-from tokcli.engine.stream.utf8 import AnyChunk, SplitText, begun, special_finder, utf8_of, valid_utf8
+from tokcli.engine.stream.utf8 import SplitText, StreamPart, begun, special_finder, utf8_of, valid_utf8
 from tokcli.engine.tiktoken.native_encoder import native_splitter, split_plain
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 
@@ -31,7 +31,7 @@ class Reader(Protocol):
     def read_chunks(self, blocks: Blocks, options: ReadOptions) -> Iterator[Chunk]:
         """Yield blocks of bytes as chunks of text."""
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[StreamPart]:
         """Yield blocks of bytes in the form that is encoded fastest."""
 
     def read_split(self, blocks: Blocks, options: ReadOptions) -> Iterator[SplitText | Chunk]:
@@ -67,7 +67,7 @@ class WholeReader(Reader):
         """Yield a stream as one chunk, as `read_chunks` does: its text is split whole."""
         return self.read_chunks(blocks, options)
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[StreamPart]:
         """Yield a stream as one part, or nothing if it is empty; above LONG_TEXT_BYTES, as parts where it may be cut.
 
         InputError where what has to be seen whole is above stream.MAX_PIECE_BYTES.
@@ -132,7 +132,7 @@ class PatternReader(Reader):
         """Yield the chunks of a stream, which are encoded one by one; `stream.chunks.read_chunks` has the rules."""
         return stream.read_chunks(blocks, self._pretokenizer, options)
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[StreamPart]:
         """Yield the parts of a stream: UTF-8 where native code takes it, else chunks; `stream.parts` has the rules."""
         splitter = native_splitter(self._pretokenizer) if self._ranks.is_native else None
         if splitter is None:
@@ -172,7 +172,7 @@ class RanksReader(Reader):
         """Yield the chunks of a stream."""
         return self._ranks.read_chunks(blocks, self.cut_out(options))
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[StreamPart]:
         """Yield the parts of a stream: UTF-8 where native code takes it, else chunks."""
         return self._ranks.read_parts(blocks, self.cut_out(options))
 
@@ -205,7 +205,7 @@ class PrefixReader(RanksReader):
         """Yield the whole stream as one chunk."""
         return self._whole.read_chunks(blocks, options)
 
-    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[AnyChunk]:
+    def read_parts(self, blocks: Blocks, options: ReadOptions) -> Iterator[StreamPart]:
         """Yield the parts of a stream, as UTF-8 where the pattern is known and all is UTF-8."""
         is_plain = self._ranks.is_known and options.errors != "bytes"
         read = self._ranks.read_parts if is_plain else self._ranks.read_chunks
@@ -217,7 +217,7 @@ class PrefixReader(RanksReader):
         return False
 
 
-def _with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:
+def _with_prefix(parts: Iterator[StreamPart]) -> Iterator[StreamPart]:
     """Yield the parts of a stream, with a space put before each text between special tokens that lacks one."""
     begins = True
     for part in parts:

@@ -16,7 +16,7 @@ from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions, read_chunks
 from tokcli.engine.stream.special_tokens import together
-from tokcli.engine.stream.utf8 import AnyChunk, SplitText, cut_at_end, joined, special_finder, valid_utf8
+from tokcli.engine.stream.utf8 import SplitText, StreamPart, cut_at_end, joined, special_finder, valid_utf8
 from tokcli.errors import DisallowedSpecialTokenError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_parts(
     pretokenizer: PreTokenizer,
     splitter: int | _native.Pattern,
     options: ReadOptions = PLAIN,
-) -> Iterator[AnyChunk]:
+) -> Iterator[StreamPart]:
     """Yield the parts of blocks of bytes: memoryviews of UTF-8 for a known pattern, else text with its pieces.
 
     Special tokens are `Chunk`s. `splitter` is what native code splits by: the number of the known pattern's scanner, or
@@ -77,7 +77,7 @@ class _Reader:
         """The end of the text before `pending`, which the pattern may look back at."""
         return self._text[: self._at].decode("utf-8", "replace")
 
-    def feed(self, block: bytes, is_last: bool) -> list[AnyChunk] | None:
+    def feed(self, block: bytes, is_last: bool) -> list[StreamPart] | None:
         """Return the parts that one more block makes certain; None where `chunks.py` has to take over."""
         self._unread.append(block)
         self._unread_bytes += len(block)
@@ -95,10 +95,10 @@ class _Reader:
             size = len(data) if is_last else len(data) - cut_at_end(data)
         return self._parts(data, size, is_last)
 
-    def _parts(self, data: bytes, size: int, is_last: bool) -> list[AnyChunk] | None:
+    def _parts(self, data: bytes, size: int, is_last: bool) -> list[StreamPart] | None:
         limit = size if is_last else size - max(self._finder.longest - 1, 0)  # after it a longer token may begin
         begin, at = 0, self._at  # where the text that the pattern sees begins, and the text still to be split
-        found: list[AnyChunk] = []
+        found: list[StreamPart] = []
         for start, token in self._finder.find(data, size):
             if start < at:
                 continue
@@ -127,7 +127,9 @@ class _Reader:
         self._text, self._at = data[before:], end - before
         return [part for part in found if isinstance(part, Chunk) or part.nbytes]
 
-    def _take(self, found: list[AnyChunk], begin: int, at: int, end: int, *, is_whole: bool) -> tuple[int, int] | None:
+    def _take(
+        self, found: list[StreamPart], begin: int, at: int, end: int, *, is_whole: bool
+    ) -> tuple[int, int] | None:
         """Append the parts of data[at:end] to `found`; the pattern sees data[begin:end].
 
         Return where the text that the pattern sees next begins, and where the parts end; None where the pattern leaves

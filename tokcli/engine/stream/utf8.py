@@ -76,11 +76,13 @@ class PartOfText(SplitText, ABC):
         """Return the tokens of the part with their places in its characters; InputError where these are not known."""
 
 
-AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text
+StreamPart = memoryview | SplitText | Chunk
+"""A part of a stream that is encoded by itself: its UTF-8, its UTF-8 and where its pieces end, or a decoded `Chunk`."""
+
 INVALID_UTF8_COST = 6  # times as much as text: no piece of it was seen before, and none is a token
 
 
-def work_of(part: AnyChunk) -> int:
+def work_of(part: StreamPart) -> int:
     r"""Return how much work a part is for native code, in bytes of text: nothing where Python does it.
 
     >>> work_of(memoryview(b"text")), work_of(SplitText(memoryview(b"\xff\xfe"), b"", is_invalid=True))
@@ -101,17 +103,17 @@ def utf8_of(part: memoryview | SplitText) -> memoryview:
     return part.data if isinstance(part, SplitText) else part
 
 
-def text_or_utf8(part: AnyChunk) -> str | memoryview:
+def text_or_utf8(part: StreamPart) -> str | memoryview:
     """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
     return part.text if isinstance(part, Chunk) else utf8_of(part)
 
 
-def text_of(part: AnyChunk) -> str:
+def text_of(part: StreamPart) -> str:
     """Return the text of a part of a stream."""
     return part.text if isinstance(part, Chunk) else str(utf8_of(part), "utf-8")
 
 
-def char_count(part: AnyChunk) -> int:
+def char_count(part: StreamPart) -> int:
     """Return the number of characters of a part of a stream.
 
     >>> char_count(memoryview("a\u4e2d".encode()))
@@ -123,7 +125,7 @@ def char_count(part: AnyChunk) -> int:
     return count
 
 
-def allowed_in(part: AnyChunk) -> frozenset[str]:
+def allowed_in(part: StreamPart) -> frozenset[str]:
     """Return the special tokens allowed in a part of a stream: none where they have been cut out before."""
     return (isinstance(part, Chunk) and part.allowed) or frozenset()
 

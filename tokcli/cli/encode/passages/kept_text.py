@@ -18,7 +18,7 @@ from tokcli.engine.stream.utf8 import work_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.stream.utf8 import StreamPart
 
 
 def write_ends(request: EncodeRequest, output: streams.Output) -> bool:
@@ -58,7 +58,7 @@ def located(request: EncodeRequest, source: streams.Input | Record) -> Iterator[
     """Return the parts of an input with their tokens, which --jobs threads compute unless only the first are wanted."""
     tokenizer = request.encoding.tokenizer
 
-    def work(item: tuple[AnyChunk, int]) -> Located:
+    def work(item: tuple[StreamPart, int]) -> Located:
         return locate(tokenizer, *item)
 
     parts = located_parts(tokenizer, request.watched(source.blocks()), request.read_options)
