@@ -20,7 +20,6 @@ pytestmark = [
 ]
 FORMATS = ROOT / "tests" / "data" / "formats"
 SPACES = "\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
-NO_TOKEN = 2**32 - 1
 
 
 def ids(*numbers: int) -> array[int]:

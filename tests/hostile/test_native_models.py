@@ -11,6 +11,7 @@ from sentencepiece_files import spec_of
 from support import pipeline_of, took_less
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (it makes the twins)
 from tokcli.engine.bindings.sentencepiece_models import rules_of_sentencepiece
 from tokcli.engine.bpe.byte_alphabet import byte_token
@@ -24,7 +25,6 @@ from tokcli.engine.spec.patterns import Characters
 
 native = backend.native()
 pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend")
-NONE: frozenset[str] = frozenset()
 LONG = 400_000
 BYTES = Pairs({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
 

@@ -13,6 +13,7 @@ import pytest
 from support import Ranks
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.pretokenizers.program_compiler import compile_program
 
 native: Any = backend.native()
@@ -20,7 +21,6 @@ pytestmark = [
     pytest.mark.no_cover,
     pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python"),
 ]
-NONE = 2**32 - 1
 MOST_COUNT = 2**62
 SOURCE = bytes(32)
 O200K = 2
@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "ranks of other merges": (lambda: pairs(places(1), ids(), ids(0)), ValueError, "a rank and an id"),
     "results of other merges": (lambda: pairs(places(1), ids(0), ids()), ValueError, "a rank and an id"),
     "a pair of no tokens": (lambda: pairs(places(2**64 - 1), ids(0), ids(0)), ValueError, "too large"),
-    "a rank that means none": (lambda: pairs(places(1), ids(NONE), ids(0)), ValueError, "too large"),
+    "a rank that means none": (lambda: pairs(places(1), ids(NO_ID), ids(0)), ValueError, "too large"),
     "an added token that is no tuple": (lambda: model().set_added(True, [b"x"]), TypeError, "tuple"),
     "an added token without its flags": (lambda: model().set_added(True, [(b"x", 1)]), ValueError, "an added token is"),
     "no space": (

@@ -11,6 +11,7 @@ from hypothesis import given
 from support import ROOT, examples, hard_text, read_vocabulary
 
 import tokcli
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.sampling.lattices import MOST_CHARS, Lattice, PathScores, drawn_path
 from tokcli.engine.sampling.sampler import BestPaths, drawn, dropped
 from tokcli.engine.sentencepiece.model import SentencePiece
@@ -18,7 +19,6 @@ from tokcli.errors import InputError
 from tokcli.formats.sentencepiece import with_fairseq_ids
 
 FORMATS = ROOT / "tests" / "data" / "formats"
-NONE: frozenset[str] = frozenset()
 
 
 @pytest.mark.parametrize("score", [-1e6, 1e6, 0.0, -0.0])

@@ -14,12 +14,12 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.render import visible as visible_module
 from tokcli.render.console import make_console
 from tokcli.render.screen_table import table_for_screen
 from tokcli.render.tables import (
     ENCODING_COLUMNS,
-    NO_NUMBER,
     SPLIT_COLUMNS,
     TOKEN_COLUMNS,
     Column,
@@ -139,10 +139,10 @@ def test_a_table_of_numbers_is_that_of_its_rows(is_native: bool, monkeypatch: py
     if not is_native:
         monkeypatch.setattr(backend, "native", lambda: None)
     tokens = [b"a", b"\t", b"\xff", "\u202e".encode(), b"", b"\\"]
-    numbers = array("I", [0, NO_NUMBER, 4294967294, 7])
+    numbers = array("I", [0, NO_ID, 4294967294, 7])
     which = array("I", [5, 1, 4, 2])
     table = number_tsv([NumberColumn("n", numbers), NumberColumn("x\ty", which, tokens)])
-    rows = [("" if n == NO_NUMBER else n, tokens[w]) for n, w in zip(numbers, which, strict=True)]
+    rows = [("" if n == NO_ID else n, tokens[w]) for n, w in zip(numbers, which, strict=True)]
     columns = (Column("n", lambda row: row[0]), Column("x\ty", lambda row: row[1]))
     assert table.decode() == "".join(f"{line}\n" for line in tsv(columns, rows))
     assert number_tsv([NumberColumn("n", array("I"))]) == b"n\n"

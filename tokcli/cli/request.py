@@ -23,7 +23,7 @@ from tokcli.cli.options import (
     TextOptions,
 )
 from tokcli.engine import backend
-from tokcli.engine.base.arguments import MOST_THREADS
+from tokcli.engine.base.arguments import MOST_THREADS, NO_ID
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import allow_inner_threads, ordered
 from tokcli.engine.stream.utf8 import SpecialCounter, work_of
@@ -46,7 +46,7 @@ Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
 AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
 AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
-TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
+TEXT = NO_ID  # stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
 SHARED_BLOCK = 1 << 20  # bytes read at a time of a long input that threads share: they hand each other less (x1.14)

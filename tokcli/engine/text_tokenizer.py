@@ -151,7 +151,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
-        return self.encode(text, frozenset())
+        return self.encode(text, NONE)
 
 
 def special_tokens_of(spec: TokenizerSpec) -> dict[str, int]:

@@ -148,11 +148,8 @@ def _escaped(values: Sequence[CellValue]) -> Iterable[str]:
     return [str(value) if isinstance(value, int) else escape(value) for value in values]
 
 
-NO_NUMBER = 2**32 - 1  # leaves a cell empty
-
-
 class NumberColumn(NamedTuple):
-    """A column of numbers: its header, and a uint32 for each row, NO_NUMBER for an empty cell.
+    """A column of numbers: its header, and a uint32 for each row, NO_ID for an empty cell.
 
     If `tokens` is given, each number is an index of it, and the cell shows that token instead of the number.
     """
@@ -165,7 +162,8 @@ class NumberColumn(NamedTuple):
 def number_tsv(columns: Sequence[NumberColumn]) -> bytes:
     r"""Return a table with its headers, in UTF-8; tokens are escaped as in every other tab-separated table.
 
-    >>> ids, texts = array("I", [7, NO_NUMBER]), array("I", [1, 0])
+    >>> from tokcli.engine.base.arguments import NO_ID
+    >>> ids, texts = array("I", [7, NO_ID]), array("I", [1, 0])
     >>> number_tsv([NumberColumn("id", ids), NumberColumn("text", texts, [b"\n", b"a"])])
     b'id\ttext\n7\ta\n\t\\n\n'
     """

@@ -9,6 +9,7 @@ import pytest
 from support import ROOT, pipeline_of, read_vocabulary, rounds
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bindings import llama_models  # noqa: F401 (it makes the twins)
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.llama_cpp.words import LlamaWords
@@ -24,7 +25,6 @@ from tokcli.engine.spec.spec import TokenizerSpec
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
-NONE: frozenset[str] = frozenset()
 BYTES = {byte_token(byte): byte for byte in range(256)}
 SHOWS_ALL = Pairs(BYTES, {}, byte_fallback=True, prefix="##")  # where pieces begin, and each of their bytes
 # all of Unicode but planes, or most of one, in which no character is assigned or all are for private use

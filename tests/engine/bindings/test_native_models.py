@@ -14,6 +14,7 @@ from sentencepiece_files import charsmap_of, rule_for, spec_of
 from support import ROOT, examples, hard_text, pipeline_of, read_vocabulary, unless_refused
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bindings import llama_models, sentencepiece_models  # noqa: F401 (they make the twins)
 from tokcli.engine.bindings.sentencepiece_models import rules_of_sentencepiece
 from tokcli.engine.bpe.byte_alphabet import byte_token
@@ -37,7 +38,6 @@ from tokcli.errors import GrowthError
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
-NONE: frozenset[str] = frozenset()
 FOLDER = ROOT / "tests" / "data" / "formats"
 FILES = ["bpe.model", "unigram.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
 WORDS = st.text("ab▁é", min_size=1, max_size=5)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support import ROOT, examples, hard_text, unless_refused
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.registry.encodings import load_encoding
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.skipif(backend.native() is None, reason="records are ta
 
 FORMATS = ROOT / "tests/data/formats"
 FILES = ["bpe.model", "word.model", "char.model", "unigram.model", "unigram.tokenizer.json", "wordpiece.tokenizer.json"]
-NONE: frozenset[str] = frozenset()
 
 
 def records_of(texts: list[str], gap: int) -> tuple[bytes, array[int]]:

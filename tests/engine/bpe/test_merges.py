@@ -12,6 +12,7 @@ from support import ROOT
 import tokcli
 from tokcli.analysis.merge_tree import MAX_TREE_NODES, merge_tree
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.bpe import bpe, merges
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.minbpe.model import MinBpe
@@ -79,7 +80,7 @@ def test_ids_too_far_apart_for_a_table_are_an_error_and_no_memory() -> None:
 
 
 def test_children_are_the_tokens_of_which_one_is_a_part() -> None:
-    table = merges.ParentTable(array("I", [merges.NO_PARENT] * 2 + [0, 1]), array("I", [merges.NO_PARENT] * 2 + [1, 2]))
+    table = merges.ParentTable(array("I", [NO_ID] * 2 + [0, 1]), array("I", [NO_ID] * 2 + [1, 2]))
     assert table.children(1) == [2, 3]
 
 
@@ -129,4 +130,4 @@ def test_a_damaged_table_of_merges_gives_only_ids_of_the_vocabulary() -> None:
         except ValueError:
             continue
         if at > len(image) // 2:
-            assert all(n < 258 or n == merges.NO_PARENT for n in array("I", vocabulary.parents()))
+            assert all(n < 258 or n == NO_ID for n in array("I", vocabulary.parents()))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from support import examples, parse_vocabulary, took_less
 
 from tokcli.engine import backend
-from tokcli.engine.base.arguments import NONE
-from tokcli.engine.native_models.text_model import NOTHING, WHOLE, NativeText, model_of
+from tokcli.engine.base.arguments import NO_ID, NONE
+from tokcli.engine.native_models.text_model import WHOLE, NativeText, model_of
 from tokcli.engine.pipeline.added_tokens import AddedTokenFinder
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.tokenizer import Tokenizer
@@ -91,7 +91,7 @@ def test_native_code_finds_the_tokens_that_python_finds(tokens: list[AddedToken]
     ignored = frozenset(token.content for token in tokens if token.special and ignores)
     finder = AddedTokenFinder([(token.content, token) for token in tokens], ignored)
     model = model_of({})
-    model.set_unknown(NOTHING, array("I", range(1000, 1256)), False)  # other text becomes its bytes
+    model.set_unknown(NO_ID, array("I", range(1000, 1256)), False)  # other text becomes its bytes
     model.use_whole(True)
     model.set_words(WHOLE, b" ", False)
     found = finder.tokens

@@ -9,7 +9,8 @@ from typing import get_args
 import pytest
 
 from tokcli.engine import backend
-from tokcli.engine.native_models.text_model import CHARS, NOTHING, WHOLE, model_of
+from tokcli.engine.base.arguments import NO_ID
+from tokcli.engine.native_models.text_model import CHARS, WHOLE, model_of
 from tokcli.engine.unicode import classes, forms
 
 pytestmark = [pytest.mark.skipif(backend.native() is None, reason="there are no native tables"), pytest.mark.no_cover]
@@ -21,7 +22,7 @@ CONTEXTS = ["{}", "a{}", "{}\u0323\u0301b", "\u1100{}\u11a8", "\u0915{}\u093c ",
 def native(kind: str, name: str = "") -> Callable[[str], str | None]:
     """Return what a native normalizer makes of a text, by a model that has a token for each byte."""
     model = model_of({})
-    model.set_unknown(NOTHING, array("I", range(256)), False)
+    model.set_unknown(NO_ID, array("I", range(256)), False)
     model.use_whole(True)
     model.set_words(WHOLE, b" ", False)
     model.add_step(CHARS, b"", b"", False, False)

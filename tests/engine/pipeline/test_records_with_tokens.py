@@ -16,6 +16,7 @@ from support import HARD_ATOMS, ROOT, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.registry.encodings import load_encoding
@@ -23,7 +24,6 @@ from tokcli.registry.encodings import load_encoding
 pytestmark = pytest.mark.skipif(backend.native() is None, reason="records are taken one by one there")
 
 BYTE_LEVEL: dict[str, Any] = json.loads((ROOT / "tests/data/formats/byte-level.tokenizer.json").read_text("utf-8"))
-NONE: frozenset[str] = frozenset()
 MASK, END = "<mask>", "<end>"
 ATOMS = [MASK, END, "the", " ", "\t", "\u3000", "a", "_", "\u00e9", "<m", "e\u0301", "\u2126", "\U0001f600", "ab c"]
 records = st.lists(st.lists(st.sampled_from(ATOMS), max_size=8).map("".join), max_size=6)

@@ -9,12 +9,12 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.json_stream import line
 from tokcli.cli.record import SEPARATOR, Record, has_pair
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.sampling.sampler import BestPaths, drawn, dropped, way_of
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError
 
-NO_TOKENS: frozenset[str] = frozenset()
 SEED_BITS = 32  # of a seed that nobody gave: it has to be short enough to be typed again
 
 
@@ -91,7 +91,7 @@ class BestWriter:
             if has_pair(source):
                 raise InputError("--nbest is for single texts, and this record has a text_pair")
             chunk = tokenizer.read_whole(source.blocks(), self._request.read_options)
-            best = [[]] if chunk is None else self._paths.segmentations(chunk.text, chunk.allowed or NO_TOKENS)
+            best = [[]] if chunk is None else self._paths.segmentations(chunk.text, chunk.allowed or NONE)
         if chunk is not None and self._paths.gave_up:
             self.given_up = self.given_up or source.shown
         lists = [self._request.finished([Tokens(ids)]).ids.tolist() for ids in best]

@@ -11,9 +11,10 @@ from tokcli.analysis.vocabulary import byte_order, difference, stats_of
 from tokcli.cli.inspect_ranks.inspect_options import InspectOptions, InspectRequest
 from tokcli.cli.inspect_ranks.listing import emit, is_for_people, is_tsv, on_screen
 from tokcli.cli.json_stream import text_of_name
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.registry.models.lookup import stands_for_a_model
 from tokcli.render.numbers import counted, grouped
-from tokcli.render.tables import NO_NUMBER, Column, NumberColumn, number_tsv
+from tokcli.render.tables import Column, NumberColumn, number_tsv
 
 if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
@@ -121,7 +122,7 @@ def show_difference(request: InspectRequest, output: ShownOn) -> None:
     )
     if is_tsv(request, output):
         texts = NumberColumn("text", array("I", range(len(rows))), [row[0] for row in rows])
-        ids = (array("I", [NO_NUMBER if row[at] is None else row[at] for row in rows]) for at in (1, 2))
+        ids = (array("I", [NO_ID if row[at] is None else row[at] for row in rows]) for at in (1, 2))
         output.write(number_tsv([texts, *map(NumberColumn, (first, second), ids)]))
         return
     emit(request, output, columns, rows, len(rows), as_json)

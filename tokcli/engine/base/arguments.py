@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Token = TypeVar("Token", str, bytes)
 
 MAX_ID = 2**32 - 1  # ids are uint32
+NO_ID = MAX_ID  # stands for no id in arrays, as kNone does in native code
 MAX_CHARACTER = 4  # bytes of UTF-8
 NONE: frozenset[str] = frozenset()  # of the special tokens
 MOST_THREADS = 256  # each has a stack, and waits for the others

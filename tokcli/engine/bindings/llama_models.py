@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.bindings.pair_models import pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
@@ -46,8 +47,8 @@ def twin_of_model(model: FragmentModel) -> NativeText | None:
 def twin_of_spm(model: LlamaSpm) -> NativeText:
     """Build the twin of llama.cpp's SPM; ValueError for scores that are not finite."""
     made = native.model_of(model.ids)
-    by_bytes = [native.NOTHING if id is None else id for id in model.byte_ids]
-    made.set_unknown(native.NOTHING, array("I", by_bytes), False)
+    by_bytes = [NO_ID if id is None else id for id in model.byte_ids]
+    made.set_unknown(NO_ID, array("I", by_bytes), False)
     made.use_pieces(native.orders_of(model.data.scores), bytes(len(model.ids)))
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
     made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
@@ -112,7 +113,7 @@ def twin_of_rwkv(model: Rwkv) -> NativeText | None:
         return None
     tokens = {token: id for token, id in model.tokens.items() if token}
     made = native.model_of_bytes(list(tokens), tokens.values())
-    made.set_unknown(native.NOTHING, b"", False)
+    made.set_unknown(NO_ID, b"", False)
     made.use_word_piece(b"", _ANY_LENGTH)
     made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
     return NativeText(made)

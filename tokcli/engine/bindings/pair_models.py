@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.pairs import in_order
 from tokcli.engine.native_models import text_model as native
@@ -21,7 +22,7 @@ def pair_model(model: Pairs, whole_first: int) -> _native.TextModel:
     ids = model.ids
     made = native.model_of(ids)
     by_bytes = byte_ids(ids) if model.byte_fallback else array("I")
-    unknown = ids.get(model.unk_token or "", native.NOTHING)
+    unknown = ids.get(model.unk_token or "", NO_ID)
     made.set_unknown(unknown, by_bytes, False)
     has_unknown = model.unk_token is not None
     listed = in_order(model.merges)
@@ -40,9 +41,9 @@ def pair_model(model: Pairs, whole_first: int) -> _native.TextModel:
         model.suffix.encode(),
     )
     # A piece may be cut where no merge is possible: then the tokens of bytes and of unknown text must not merge.
-    not_text = {id for id in by_bytes if id != native.NOTHING} | ({unknown} if has_unknown else set())
+    not_text = {id for id in by_bytes if id != NO_ID} | ({unknown} if has_unknown else set())
     is_cut = not (model.prefix or model.suffix) and not (not_text and not_text.intersection(halves))
-    has_all_bytes = model.byte_fallback and native.NOTHING not in by_bytes
+    has_all_bytes = model.byte_fallback and NO_ID not in by_bytes
     is_cut &= has_unknown or has_all_bytes  # else unknown characters are dropped, and their neighbours merge
     # The last argument: unknown characters belong to what precedes them.
     made.set_words(
@@ -52,5 +53,5 @@ def pair_model(model: Pairs, whole_first: int) -> _native.TextModel:
 
 
 def byte_ids(ids: Mapping[str, int]) -> array[int]:
-    """Return the id of each byte's token, NOTHING for a byte without one."""
-    return array("I", [ids.get(byte_token(byte), native.NOTHING) for byte in range(256)])
+    """Return the id of each byte's token, NO_ID for a byte without one."""
+    return array("I", [ids.get(byte_token(byte), NO_ID) for byte in range(256)])

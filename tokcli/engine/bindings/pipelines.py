@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.bindings.pair_models import byte_ids, pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
@@ -131,7 +132,7 @@ def _model(parts: Pipeline, ranks: tuple[RanksSpec, bytes] | None) -> _native.Te
     if isinstance(data, Unigram):
         return _unigram(cast(BestTokens, parts.model))
     made = native.model_of(data.ids)
-    made.set_unknown(data.ids.get(data.unk_token, native.NOTHING), b"", False)
+    made.set_unknown(data.ids.get(data.unk_token, NO_ID), b"", False)
     if isinstance(data, WordPiece):
         made.use_word_piece(data.prefix.encode(), data.max_chars)
     else:
@@ -147,7 +148,7 @@ def _unigram(model: BestTokens) -> _native.TextModel | None:
         return None
     made = native.model_of(ids)
     made.set_unknown(
-        native.NOTHING if model.unk_id is None else model.unk_id,
+        NO_ID if model.unk_id is None else model.unk_id,
         byte_ids(ids) if model.byte_fallback else b"",
         False,
     )

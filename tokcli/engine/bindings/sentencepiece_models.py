@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.cut_text import CutText
@@ -29,8 +30,8 @@ def twin_of_sentencepiece(rules: SentencePiece) -> NativeText | None:
         return None
     ids = {text: id for text, id in tables.ids.items() if text not in tables.unused}
     made = native.model_of(ids)
-    by_bytes = [tables.byte_ids.get(byte, native.NOTHING) for byte in range(256)] if model.byte_fallback else []
-    unknown = tables.unknown_id if tables.unknown_id >= 0 else native.NOTHING
+    by_bytes = [tables.byte_ids.get(byte, NO_ID) for byte in range(256)] if model.byte_fallback else []
+    unknown = tables.unknown_id if tables.unknown_id >= 0 else NO_ID
     made.set_unknown(unknown, array("I", by_bytes), not model.byte_fallback)
     made.set_kept([text.encode() for text in tables.kept])
     if model.type == "bpe":

@@ -9,44 +9,44 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.errors import VocabularyError
 
-NO_PARENT = 2**32 - 1
 MAX_IDS = 1 << 24  # a table takes 8 bytes for each id; vocabularies in use have some 260,000
 
 
 class ParentTable(NamedTuple):
-    """The left and the right parent of each id (uint32); NO_PARENT in both where no two ids merge into it."""
+    """The left and the right parent of each id (uint32); NO_ID in both where no two ids merge into it."""
 
     left: array[int]
     right: array[int]
 
     def of(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None where none do."""
-        if not 0 <= id < len(self.left) or self.left[id] == NO_PARENT:
+        if not 0 <= id < len(self.left) or self.left[id] == NO_ID:
             return None
         return self.left[id], self.right[id]
 
     def children(self, id: int) -> list[int]:
         """Return the ids that an id is a parent of, in ascending order.
 
-        >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).children(0)
+        >>> ParentTable(array("I", [NO_ID, 0, 0]), array("I", [NO_ID, 0, 1])).children(0)
         [1, 2]
         """
         return [made for made, pair in enumerate(zip(self.left, self.right, strict=True)) if id in pair]
 
     def total(self) -> int:
         """Return the number of merges."""
-        return len(self.left) - self.left.count(NO_PARENT)
+        return len(self.left) - self.left.count(NO_ID)
 
     def in_columns(self) -> tuple[list[int], list[int], list[int]]:
         """Return three lists, ordered by the ids made: these ids, their left and their right parents.
 
-        >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).in_columns()
+        >>> ParentTable(array("I", [NO_ID, 0, 0]), array("I", [NO_ID, 0, 1])).in_columns()
         ([1, 2], [0, 0], [0, 1])
         """
         left, right = self.left.tolist(), self.right.tolist()
-        made = [id for id, parent in enumerate(left) if parent != NO_PARENT]
+        made = [id for id, parent in enumerate(left) if parent != NO_ID]
         return made, [left[id] for id in made], [right[id] for id in made]
 
     def in_order(self) -> Iterator[tuple[int, int, int]]:
@@ -63,7 +63,7 @@ def check_size(ids: int) -> None:
 def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple[int, int] | None]) -> ParentTable:
     """Return the table of `ids` ids: `parents_of` gives the parents of those in `known`, the others have none."""
     check_size(ids)
-    empty = array("I", [NO_PARENT])
+    empty = array("I", [NO_ID])
     left, right = empty * ids, empty * ids
     for id in known:
         if (pair := parents_of(id)) is not None:
@@ -74,5 +74,5 @@ def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple
 def for_ids(merges: ParentTable, ids: int) -> ParentTable:
     """Return a table cut or padded to `ids` ids."""
     check_size(ids)
-    missing = array("I", [NO_PARENT]) * max(ids - len(merges.left), 0)
+    missing = array("I", [NO_ID]) * max(ids - len(merges.left), 0)
     return ParentTable((merges.left + missing)[:ids], (merges.right + missing)[:ids])

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, TwinFor, model_of
+from tokcli.engine.base.arguments import NO_ID
+from tokcli.engine.native_models.text_model import CHARS, NativeText, TwinFor, model_of
 from tokcli.engine.pretokenizers.row_image import row_in
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def twin_of_ranks(
     """
     exceptions, puts_space, form = (ranks.exceptions, ranks.puts_space, ranks.form) if ranks else ((), False, None)
     is_one_for_all = ranks is not None and ranks.hides_tokens
-    if vocabulary is None or splitter is None or NOTHING in added.values():  # an id that native code has for none
+    if vocabulary is None or splitter is None or NO_ID in added.values():
         return None
 
     def made_with(tokens: Mapping[str, int]) -> NativeText:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored
 
 _LONG = 1 << 16  # characters: threads share none that is shorter (and texts of a few words are many)
-NOTHING = 0xFFFFFFFF  # kNothing
 WHOLE, AT_SPACES, WHERE_POSSIBLE = range(3)  # Words
 NEVER_WHOLE, ANY_WHOLE, LINES_WHOLE = range(3)  # WholeFirst
 EACH_WORD, SUMS_32, SUMS_64 = range(3)  # Kind

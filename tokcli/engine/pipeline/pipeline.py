@@ -245,7 +245,7 @@ class Pipeline(SpecTokenizer):
         """Return the pieces of a text as they occur in it; joined, they are the text."""
         pieces: list[str] = []
         at = 0
-        for segment, id in self.segments(text, frozenset(), spans=True):
+        for segment, id in self.segments(text, NONE, spans=True):
             for part in [segment] if id is not None else pieces_of(self.spec.splitter, segment):
                 end = part.span(0, len(part.text))[1]
                 if end > at:

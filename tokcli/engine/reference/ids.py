@@ -7,9 +7,10 @@ from array import array
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tokcli.engine.base.arguments import NO_ID
+
 _ONLY_IDS = rb"[0-9\s,]*"
 _MOST_DIGITS = 10  # 2**32 - 1 has ten
-_NO_NUMBER = 2**32 - 1  # in a column of a table: an empty cell
 
 
 def parse_ids(text: bytes, /) -> bytes | None:
@@ -52,16 +53,16 @@ def format_records(
 def format_rows(columns: list[tuple[Sequence[int], bytes | None]], /) -> bytes:
     r"""Return a table as lines with tabs between their cells.
 
-    A column is its numbers and None: then a cell is the number, and empty for 2**32 - 1. Or it is numbers and lines of
+    A column is its numbers and None: then a cell is the number, and empty for NO_ID. Or it is numbers and lines of
     text: then a cell is the line with that number. Raise ValueError where columns have different lengths.
 
-    >>> format_rows([([7, 2**32 - 1], None), ([1, 0], b"a\nb\n")])
+    >>> format_rows([([7, NO_ID], None), ([1, 0], b"a\nb\n")])
     b'7\tb\n\ta\n'
     """
     cells = []
     for numbers, text in columns:
         if text is None:
-            cells.append([b"" if number == _NO_NUMBER else b"%d" % number for number in numbers])
+            cells.append([b"" if number == NO_ID else b"%d" % number for number in numbers])
         else:
             lines = text.removesuffix(b"\n").split(b"\n") if text else []
             if max(numbers, default=-1) >= len(lines):
