@@ -127,7 +127,7 @@ def _template(config: Mapping[str, object], model: SentencePieceModel) -> Around
         if config.get(f"add_{name}") is not True or text is None:
             ids.append(())
             continue
-        found = next((number for number, piece in enumerate(model.pieces) if piece.text == text), None)
+        found = next((id for id, piece in enumerate(model.pieces) if piece.text == text), None)
         if found is None:
             return None
         ids.append((found,))

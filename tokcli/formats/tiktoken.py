@@ -67,18 +67,16 @@ def check_special_tokens(special_tokens: Mapping[str, int], mergeable_ranks: Map
     """Raise VocabularyError if a special token has the id of another token, or an id out of range."""
     token_of: dict[int, str] = {}
     used = set(special_tokens.values()).intersection(mergeable_ranks.values())
-    for token, number in special_tokens.items():
-        if type(number) is not int or not 0 <= number <= MAX_RANK:
+    for token, id in special_tokens.items():
+        if type(id) is not int or not 0 <= id <= MAX_RANK:
             raise VocabularyError(
                 f"the id of special token {token!r} is not a whole number from 0 to {MAX_RANK}", where=name
             )
-        if number in used:
-            raise VocabularyError(f"special token {token!r} has the id {number}, which another token has", where=name)
-        if number in token_of:
-            raise VocabularyError(
-                f"special tokens {token_of[number]!r} and {token!r} both have the id {number}", where=name
-            )
-        token_of[number] = token
+        if id in used:
+            raise VocabularyError(f"special token {token!r} has the id {id}, which another token has", where=name)
+        if id in token_of:
+            raise VocabularyError(f"special tokens {token_of[id]!r} and {token!r} both have the id {id}", where=name)
+        token_of[id] = token
 
 
 def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
@@ -194,12 +192,12 @@ def parse_kimi(data: bytes, name: str, first: int) -> dict[str, int]:
     """
     names: dict[int, str] = {}
     for digits, item in JsonNode(parse_json_strictly(data, name), name).member("added_tokens_decoder").items():
-        number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_NUMBER_DIGITS else -1
-        if not first <= number < first + KIMI_SPECIAL:
+        id = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_NUMBER_DIGITS else -1
+        if not first <= id < first + KIMI_SPECIAL:
             item.fail(f"expected an id from {first} to {first + KIMI_SPECIAL - 1}")
-        names[number] = item.member("content").text()
+        names[id] = item.member("content").text()
     ids = range(first, first + KIMI_SPECIAL)
-    return check_ids({names.get(number, f"<|reserved_token_{number}|>"): number for number in ids}, name)
+    return check_ids({names.get(id, f"<|reserved_token_{id}|>"): id for id in ids}, name)
 
 
 def format_tiktoken(mergeable_ranks: Mapping[bytes, int]) -> bytes:

@@ -62,7 +62,7 @@ class Entry:
         """The ids of all special tokens by name."""
         named = self.named_tokens
         unnamed = sorted({*self.reserved} - {*named.values()})
-        return {**named, **{f"<|reserved_{number}|>": number for number in unnamed}} if unnamed else named
+        return {**named, **{f"<|reserved_{id}|>": id for id in unnamed}} if unnamed else named
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -108,11 +108,11 @@ class EncodeRequest(TextRequest[EncodeOptions]):
         is before each.
         """
         (first, last), (bos, eos) = self.frame, self.template_ids
-        for number in eos + last:
-            ids, offsets = _each_followed_by(number, ids, offsets)
-        for number in reversed(first + bos):
-            ids, offsets = _each_followed_by(number, ids, offsets)
-            ids = memoryview(array("I", [number]).tobytes() + ids[:-1].cast("B")).cast("I") if len(ids) else ids
+        for id in eos + last:
+            ids, offsets = _each_followed_by(id, ids, offsets)
+        for id in reversed(first + bos):
+            ids, offsets = _each_followed_by(id, ids, offsets)
+            ids = memoryview(array("I", [id]).tobytes() + ids[:-1].cast("B")).cast("I") if len(ids) else ids
         return ids, offsets
 
 
@@ -122,16 +122,16 @@ def special_id(encoding: Encoding, name: str) -> int:
     if name in tokenizer.special_tokens:
         return tokenizer.special_tokens[name]
     texts, kinds = tokenizer.token_bytes(), tokenizer.token_kinds()
-    named = {texts[number].decode(errors="replace"): number for number, kind in kinds.items() if kind in NAMED_KINDS}
+    named = {texts[id].decode(errors="replace"): id for id, kind in kinds.items() if kind in NAMED_KINDS}
     if name not in named:
-        control = [text for text, number in named.items() if kinds[number] == "control"]
+        control = [text for text, id in named.items() if kinds[id] == "control"]
         raise no_special_token(encoding, name, control)
     return named[name]
 
 
-def _each_followed_by(number: int, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
+def _each_followed_by(id: int, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
     """Return the ids of texts with one more after each, and where those of each begin."""
-    ids, ends = packed_records(ids, offsets, 0, number, "u32")
+    ids, ends = packed_records(ids, offsets, 0, id, "u32")
     return ids, memoryview(array("Q", [0]).tobytes() + ends.cast("B")).cast("Q")
 
 

@@ -101,7 +101,7 @@ def _ids(request: SplitRequest, pieces: Pieces) -> Sequence[int] | None:
     if pieces is None or not has_counts(request):
         return None
     encode = request.encoding.tokenizer.encode_piece
-    return [number for piece in pieces for number in encode(piece.encode())]
+    return [id for piece in pieces for id in encode(piece.encode())]
 
 
 def _extent(search: WitnessSearch) -> dict[str, int]:

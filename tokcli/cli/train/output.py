@@ -78,8 +78,8 @@ class Files:
         except VocabularyError as error:
             error.hint = error.hint or "Such files could not be read: name other special tokens, or another --format."
             raise
-        for token, number in made.special_tokens.items():
-            if found.get(token) != number:
+        for token, id in made.special_tokens.items():
+            if found.get(token) != id:
                 raise _refused(token, "it would not be read as what it is")
         if self._form == "gpt2" and made.pat_str not in (R50K, GPT2, GPT2_EDUCATIONAL):
             note("GPT-2's files do not hold the pattern: read them with --pattern.")

@@ -153,7 +153,7 @@ def _merges_of(model: object) -> _MergeCuts | None:
     has_unknown = model.unk_token is not None
     if not has_unknown and None in by_bytes:
         return None  # unknown characters are dropped, and their neighbours merge
-    not_text = {number for number in by_bytes if number is not None}
+    not_text = {id for id in by_bytes if id is not None}
     if model.unk_token is not None:
         not_text.add(model.ids.get(model.unk_token, -1))
     if any(pair >> SHIFT in not_text or pair & ((1 << SHIFT) - 1) in not_text for pair in model.merges):

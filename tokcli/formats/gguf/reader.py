@@ -64,10 +64,10 @@ class _Keys:
 
     def token_id(self, key: str, size: int, default: int | None = None) -> int | None:
         """Return the id of a special token; an id out of range counts as missing."""
-        number = self.get(f"{key}_token_id", int)
-        if number is None or not 0 <= number < size:
+        id = self.get(f"{key}_token_id", int)
+        if id is None or not 0 <= id < size:
             return default if default is not None and default < size else None
-        return int(number)
+        return int(id)
 
     def numbers(self, key: str, size: int, types: frozenset[int]) -> Sequence[Any] | None:
         """Return a list with a number for each of `size` tokens; None if the file does not have it."""
@@ -128,7 +128,7 @@ def template_tokens(values: Mapping[str, Any], name: str) -> tuple[dict[str, str
     texts = list(_ids(keys))
     roles = _roles(keys, model, _pre_type(keys, model), len(texts))
     numbers = {"bos": roles.bos, "eos": roles.eos, "unk": roles.unknown, "sep": roles.sep}
-    tokens = {f"{role}_token": texts[number] for role, number in numbers.items() if number is not None}
+    tokens = {f"{role}_token": texts[id] for role, id in numbers.items() if id is not None}
     return tokens, tokens.get("bos_token", "") if roles.add_bos else ""
 
 
@@ -149,27 +149,27 @@ def _ids(keys: _Keys) -> dict[str, int]:
     if len(tokens) > MAX_TOKENS:
         keys.fail(f"{len(tokens)} tokens; at most {MAX_TOKENS} are read")
     ids: dict[str, int] = {}
-    for number, token in enumerate(tokens):
+    for id, token in enumerate(tokens):
         if len(token) > MAX_TOKEN_BYTES:
-            keys.fail(f"token {number} has {len(token)} bytes; at most {MAX_TOKEN_BYTES} are allowed")
+            keys.fail(f"token {id} has {len(token)} bytes; at most {MAX_TOKEN_BYTES} are allowed")
         # llama.cpp takes only the text before a NUL
-        text = token.partition(b"\0")[0].decode("utf-8", "surrogateescape") or f"[EMPTY_{number}]"
-        if (first := ids.setdefault(text, number)) != number:
-            keys.fail(f"token {number}, {shown_text(text)}, repeats token {first}")
+        text = token.partition(b"\0")[0].decode("utf-8", "surrogateescape") or f"[EMPTY_{id}]"
+        if (first := ids.setdefault(text, id)) != id:
+            keys.fail(f"token {id}, {shown_text(text)}, repeats token {first}")
     return ids
 
 
 def _check_byte_tokens(texts: list[str], kinds: list[int], kind: LlamaKind, name: str) -> None:
     """Raise VocabularyError if a byte token does not name its byte, or one of PLaMo 2's bytes has no token."""
     names = {byte_token(byte).lower() for byte in range(256)}
-    for number, (text, flags) in enumerate(zip(texts, kinds, strict=True)):
+    for id, (text, flags) in enumerate(zip(texts, kinds, strict=True)):
         if not flags & BYTE:
             continue
         if kind in ("llama", "t5", "gpt2") and len(text.encode("utf-8", "surrogateescape")) < 3:
-            what = f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does"
+            what = f"token {id}, {shown_text(text)}, is too short to name a byte, as <0x0A> does"
             raise VocabularyError(what, where=name)
         if kind == "plamo2" and text.lower() not in names:
-            raise VocabularyError(f"token {number}, {shown_text(text)}, is not a token for a byte", where=name)
+            raise VocabularyError(f"token {id}, {shown_text(text)}, is not a token for a byte", where=name)
         names.discard(text.lower())
     if names and kind == "plamo2":
         raise VocabularyError(f"no token for the byte {min(names)}", where=name)
@@ -231,7 +231,7 @@ def _template(kind: LlamaKind, roles: _Roles) -> Around | None:
     if kind == "plamo2" or (kind != "bert" and first is None and not roles.add_eos):
         return None
     last = roles.sep if kind == "bert" else roles.eos if roles.add_eos else None
-    before, after = (() if number is None else (number,) for number in (first, last))
+    before, after = (() if id is None else (id,) for id in (first, last))
     return Around(before, after)
 
 

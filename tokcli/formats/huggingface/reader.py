@@ -87,7 +87,7 @@ def read_added_tokens(node: JsonNode, model: TokenizerJsonModel) -> list[AddedTo
     by_id: dict[int, AddedToken] = {}
     known: Mapping[str, int]
     if isinstance(model, Unigram):  # its pieces may repeat
-        known, following = {text: number for number, (text, _) in enumerate(model.pieces)}, len(model.pieces)
+        known, following = {text: id for id, (text, _) in enumerate(model.pieces)}, len(model.pieces)
     else:
         known, following = model.ids, len(model.ids)
     for at, members in enumerate(node.expect(list)):
@@ -96,15 +96,15 @@ def read_added_tokens(node: JsonNode, model: TokenizerJsonModel) -> list[AddedTo
         content, special = members["content"], members.get("special", False)
         if not content:
             continue
-        number = ids.get(content, known.get(content))
-        if number is None:
-            number = following
+        id = ids.get(content, known.get(content))
+        if id is None:
+            id = following
             following += 1
-        ids[content] = number
-        before = by_id.get(number)
-        by_id[number] = AddedToken(
+        ids[content] = id
+        before = by_id.get(id)
+        by_id[id] = AddedToken(
             content,
-            number,
+            id,
             single_word=members.get("single_word", False),
             lstrip=members.get("lstrip", False),
             rstrip=members.get("rstrip", False),
@@ -119,10 +119,10 @@ def _is_added_token(members: Any) -> bool:
     """Return whether a value is an added token as files usually have them; quick, since there may be 200,000."""
     if type(members) is not dict:
         return False
-    number, content = members.get("id"), members.get("content")
+    id, content = members.get("id"), members.get("content")
     return (
-        type(number) is int
-        and 0 <= number <= MAX_ID
+        type(id) is int
+        and 0 <= id <= MAX_ID
         and type(content) is str
         and len(content) <= MAX_TOKEN_BYTES
         and all(type(members.get(flag, False)) is bool for flag in _FLAGS)

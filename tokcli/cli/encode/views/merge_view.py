@@ -76,7 +76,7 @@ def lines(request: EncodeRequest, source: streams.Input) -> Iterator[str]:
 def score_finder(encoding: Encoding) -> Callable[[int], float]:
     """Return a function from ids to the scores of tokens, 0 for a token without one."""
     scores = encoding.tokenizer.scores() if encoding.tokenizer.model_kind == "path" else ()
-    return lambda number: scores[number] if number < len(scores) else 0.0
+    return lambda id: scores[id] if id < len(scores) else 0.0
 
 
 def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Callable[[], bool] | None) -> None:
