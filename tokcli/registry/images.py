@@ -32,7 +32,7 @@ def build_once(kept: str, sha256: str, find: Callable[[], Buffer | None], build:
             return found
         made = build()
         with suppress(OSError):
-            replace_file(kept, made)
+            replace_file(kept, made, lasts=False)  # (each run checks all of an image before it uses it)
         return made
 
 
