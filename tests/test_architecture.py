@@ -191,6 +191,7 @@ LATE = {
     "tokcli.cli.inputs.files_read": "readers of foreign formats",
     "tokcli.cli.messages": "the words of an error",
     "tokcli.cli.streams": "readers of foreign formats: compressed data and UTF-16; the terminal",
+    "tokcli.cli.train.output": "the readers of files, 9 ms, for formats that are read again before they are written",
     "tokcli.cli.train.session": "rich",
     "tokcli.cli.train.train": "training",
     "tokcli.cluster.tasks": "multiprocessing, for Dask, which is of an extra",

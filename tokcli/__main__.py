@@ -21,9 +21,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
-# What many runs import and few use: click needs `inspect` (4.5 ms with its own imports) for some messages, and the
-# headers of .npy files need `ast` (0.8 ms).
-_SELDOM_USED = ("inspect", "ast")
+# What many runs import and few use: click needs `inspect` (4.5 ms with its own imports) for some messages, the headers
+# of .npy files need `ast` (0.8 ms), what does not fit into memory `tempfile` (3 ms), checkpoints `hashlib` (3 ms), and
+# URLs with addresses in brackets `ipaddress` (1.6 ms).
+_SELDOM_USED = ("inspect", "ast", "tempfile", "hashlib", "ipaddress")
 _ROOM_BYTES = 1 << 25  # loading takes two thirds of it; with less, other packages fail, each with its own message
 
 
@@ -35,7 +36,7 @@ def _load_when_used(name: str) -> None:
 
     def find(attribute: str) -> object:
         if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
+            sys.modules.pop(name, None)  # (another thread may have done so)
         return getattr(import_module(name), attribute)
 
     stand_in.__dict__["__getattr__"] = find  # PEP 562
@@ -67,7 +68,7 @@ def main() -> NoReturn:
         os._exit(2)
 
     gc.freeze()
-    gc.set_threshold(20_000, *gc.get_threshold()[1:])  # as many objects as a command loads, before which 1 ms is wasted
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])  # as many objects as a command loads, before which 1 ms is wasted
     gc.enable()
     if _IS_OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)

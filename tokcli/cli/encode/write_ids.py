@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -342,9 +343,7 @@ class Spool:
         if self.size <= SPOOL_BYTES:
             return
         if self._file is None:
-            from tempfile import TemporaryFile
-
-            self._file = TemporaryFile()  # noqa: SIM115 - closed in `copy_to`, or with the process
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `copy_to`, or with the process
         self._file.writelines(self._parts)
         self._parts.clear()
 

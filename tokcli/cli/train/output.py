@@ -19,7 +19,6 @@ from tokcli.formats.export.output_names import names_of
 from tokcli.formats.export.tokenizer_config import roles_of, says_more
 from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.limits import shown_name
-from tokcli.formats.read import parse_sources, sources_of
 from tokcli.formats.tiktoken import is_no_sidecar, parse_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
@@ -154,4 +153,6 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
     if form == "tiktoken":
         name, sidecar = list(contents.items())[1]
         return parse_sidecar(sidecar, shown_name(name))[0] or {}
+    from tokcli.formats.read import parse_sources, sources_of  # 9 ms: the readers of all formats
+
     return special_tokens_of(parse_sources(sources_of(contents)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tokcli.cli.messages import print_as_is
@@ -22,7 +22,7 @@ def tell(written: dict[str, bytes], tokens: int, merges: int, special: int, few:
     """
     lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}"]
     name, content = next(iter(written.items()))
-    lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")
+    lines.append(f"{visible(os.path.basename(name))} sha256 {hashlib.sha256(content).hexdigest()}")
     if special:
         lines.append(f"{counted(special, 'special token')} beside these, {grouped(tokens + special)} tokens in all")
     print_as_is("".join(f"{line}\n" for line in lines))
