@@ -14,8 +14,8 @@ from tokcli.errors import OutputError, reason_of
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.losses import ADVICE, FORMS, export
 from tokcli.formats.export.output_names import OTHER_NAMES, form_by_name, names_of
-from tokcli.formats.export.tokenizer_config import says_more
-from tokcli.formats.tiktoken import is_no_sidecar
+from tokcli.formats.export.tokenizer_config import refuse_other_config
+from tokcli.formats.tiktoken import refuse_no_sidecar
 
 
 def save(encoding: Encoding, path: str | os.PathLike[str], form: str | None) -> tuple[str, ...]:
@@ -32,13 +32,11 @@ def save(encoding: Encoding, path: str | os.PathLike[str], form: str | None) -> 
     made, lost = export(encoding, form)
     contents = contents_in(made, form)[: len(names)]
     if form in ("gpt2", "huggingface") and (folder := os.path.dirname(names[0])) == shown.rstrip("/"):
-        if len(names) > 1 and form == "huggingface" and says_more(names[1]):
-            raise OutputError(
-                f"{names[1]}: says more than would be written in its place", f"Remove it, or save to {names[0]}."
-            )
+        if len(names) > 1 and form == "huggingface":
+            refuse_other_config(names[1], f"Remove it, or save to {names[0]}.")
         _make(folder)
-    if form == "tiktoken" and is_no_sidecar(names[1]):
-        raise OutputError(f"{names[1]}: not a sidecar, and would be replaced by one", "Move it, or save elsewhere.")
+    if form == "tiktoken":
+        refuse_no_sidecar(names[1], "Move it, or save elsewhere.")
     _replace_all(names, contents)
     for note in (*notes, *(note for note in lost if note != ADVICE.get(form))):  # that says nothing about this encoding
         warnings.warn(note, stacklevel=3)  # at the line that calls `Encoding.save`

@@ -138,3 +138,12 @@ def test_a_cached_repository_without_a_tokenizer_is_told_from_one_that_is_not_th
     assert "no such repository" in refused("count", "-t", "hi", "-e", "org/other", env=env)
     (snapshot / "tokenizer.json").write_bytes(LFS)
     assert "a Git LFS pointer" in failed("count", "-t", "hi", "-e", "org/name", env=env).err
+
+
+def test_a_sidecar_names_the_ranks_to_which_it_belongs(tmp_path: Path) -> None:
+    sidecar = tmp_path / "own.tiktoken.json"
+    sidecar.write_bytes(b'{"pat_str": "a", "special_tokens": {}}')
+    (tmp_path / "x.gguf").write_bytes(b"GGUF")
+    assert "Name the .tiktoken file to which it belongs" in refused("count", "-t", "hi", "-e", sidecar)
+    (tmp_path / "own.tiktoken").write_bytes(b"YQ== 0\n")
+    assert f"Name {tmp_path / 'own.tiktoken'}, to which it belongs." in refused("count", "-t", "hi", "-e", sidecar)

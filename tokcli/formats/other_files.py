@@ -71,8 +71,9 @@ class Kind(NamedTuple):
     what: str
 
 
+_SIDECAR = Kind(re.compile(rb'"pat_str"\s*:'), "the sidecar of a .tiktoken file (its pattern and special tokens)")
 _KINDS = (
-    Kind(re.compile(rb'"pat_str"\s*:'), "the sidecar of a .tiktoken file (its pattern and special tokens)"),
+    _SIDECAR,
     Kind(re.compile(rb'"(?:tokenizer_class|added_tokens_decoder|model_max_length|clean_up_tokenization_spaces'
                     rb'|processor_class|chat_template)"\s*:'), "a tokenizer's configuration, without its vocabulary"),
     Kind(re.compile(rb'"weight_map"\s*:'), "an index of model weights, without a tokenizer"),
@@ -138,7 +139,7 @@ def _in_json(head: bytes, path: Path) -> tuple[str, str] | None:
     has_other_values = _NOT_AN_ID.match(head)
     for kind in _KINDS:
         if kind.members.search(head) and (has_other_values or b"_token_id" in head):
-            return kind.what, ""
+            return kind.what, _ranks_of_sidecar(path) if kind is _SIDECAR else ""
     if not has_other_values or HUGGINGFACE_MEMBER.search(head):
         return None
     with suppress(ValueError, RecursionError):  # it may be longer than the head
@@ -163,6 +164,14 @@ def _answer(text: str) -> tuple[str, str]:
     """Return what a server's message is that was saved in place of a file."""
     shown = ascii(text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}...")
     return f"a server's message, not a vocabulary: {shown}", "Download the file again: the server did not send it."
+
+
+def _ranks_of_sidecar(path: Path) -> str:
+    """Return what to do where a sidecar is given: name the file of ranks to which it belongs."""
+    with suppress(OSError, ValueError):
+        if path.suffix == ".json" and path.with_suffix("").is_file():
+            return f"Name {path.with_suffix('')}, to which it belongs."
+    return "Name the .tiktoken file to which it belongs: a sidecar has its name with .json after it."
 
 
 def _vocabulary_beside(name: str) -> str:

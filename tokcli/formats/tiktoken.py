@@ -12,6 +12,7 @@ import binascii
 import codecs
 import operator
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from typing import NoReturn
@@ -20,7 +21,7 @@ from tokcli.engine.spec.added_token import all_special
 from tokcli.engine.spec.models import Ranks
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatStr
-from tokcli.errors import VocabularyError
+from tokcli.errors import OutputError, VocabularyError
 from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS, read_regular_file
 from tokcli.formats.refusals import check_lines, refuse_cut, refuse_line, shown_bytes
 from tokcli.formats.strict_json import JsonNode, check_ids, parse_json_strictly
@@ -172,17 +173,15 @@ def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int] | None, str | 
     return check_ids(table["special_tokens"], name) if "special_tokens" in table else None, pat_str
 
 
-def is_no_sidecar(path: str) -> bool:
-    """Return whether there is a file at `path` with anything else in it than a sidecar."""
-    try:
+def refuse_no_sidecar(path: str, hint: str) -> None:
+    """Raise OutputError for a file at `path` that has anything else in it than a sidecar, which would replace it."""
+    data = b""
+    with suppress(VocabularyError):  # there is nothing yet, or it is said when the file is opened
         data = read_regular_file(path)
-    except VocabularyError:  # there is nothing yet, or it is said when the file is opened
-        return False
     try:
-        parse_sidecar(data, path)
+        parse_sidecar(data or b"{}", path)
     except VocabularyError:
-        return bool(data)
-    return False
+        raise OutputError(f"{path}: not a sidecar, and would be replaced by one", hint) from None
 
 
 def parse_kimi(data: bytes, name: str, first: int) -> dict[str, int]:

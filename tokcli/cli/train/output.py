@@ -16,10 +16,10 @@ from tokcli.engine.text_tokenizer import special_tokens_of
 from tokcli.errors import OutputError, VocabularyError, reason_of
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.output_names import names_of
-from tokcli.formats.export.tokenizer_config import roles_of, says_more
+from tokcli.formats.export.tokenizer_config import refuse_other_config, roles_of
 from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.limits import shown_name
-from tokcli.formats.tiktoken import is_no_sidecar, parse_sidecar
+from tokcli.formats.tiktoken import parse_sidecar, refuse_no_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
 _IN_FOLDERS = ("gpt2", "huggingface")  # formats whose files may have the names that they have in a folder
@@ -38,9 +38,9 @@ class Files:
         is_folder = form in _IN_FOLDERS and os.path.dirname(self.names[0]) == output.rstrip("/")
         self._folder = output if is_folder else None
         if form == "huggingface" and is_folder:
-            _refuse_config(self.names[1])
+            refuse_other_config(self.names[1], f"Remove it, or write tokenizer.json alone, with -o {self.names[0]}.")
         if form == "tiktoken":
-            _refuse_other(self.names[1])
+            refuse_no_sidecar(self.names[1], "Move it, or name another output.")
         self._outputs: list[streams.Output] = []
         self._sources = sources
 
@@ -105,22 +105,6 @@ def _refuse_irregular(path: str) -> None:
         raise OutputError(f"{path}: is a directory", "Name a file.")
     if not stat.S_ISREG(status.st_mode) or open_file_at(path) is not None:
         raise OutputError(f"{path}: not a regular file, and two are written", "Name a new file, or another format.")
-
-
-def _refuse_config(path: str) -> None:
-    """Raise OutputError for a tokenizer_config.json that says more than the one that would replace it."""
-    if not says_more(path):
-        return
-    raise OutputError(
-        f"{path}: says more than would be written in its place",
-        f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",
-    )
-
-
-def _refuse_other(path: str) -> None:
-    """Raise OutputError for a file that is no sidecar, where a sidecar would replace it."""
-    if is_no_sidecar(path):
-        raise OutputError(f"{path}: not a sidecar, and would be replaced by one", "Move it, or name another output.")
 
 
 def _refused(token: str, why: str) -> VocabularyError:

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Collection
 
+from tokcli.errors import OutputError
 from tokcli.formats.limits import read_regular_file
 
 # The part of a special token -> the names that it has in published vocabularies, without signs; the first is preferred.
@@ -48,10 +49,12 @@ def format_tokenizer_config(names: Collection[str]) -> bytes:
     return json.dumps(table, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
-def says_more(path: str) -> bool:
-    """Return whether there is a file at `path` that says more than the tokenizer_config.json that would replace it."""
+def refuse_other_config(path: str, hint: str) -> None:
+    """Raise OutputError for a file at `path` that says more than the tokenizer_config.json that would replace it."""
     try:
         members = json.loads(read_regular_file(path))
+        says_more = not (isinstance(members, dict) and {*_ALWAYS, *_ROLES, _OTHERS}.issuperset(members))
     except (ValueError, RecursionError):  # no JSON; or there is nothing yet, or it is said when the file is opened
-        return os.path.exists(path)
-    return not (isinstance(members, dict) and {*_ALWAYS, *_ROLES, _OTHERS}.issuperset(members))
+        says_more = os.path.exists(path)
+    if says_more:
+        raise OutputError(f"{path}: says more than would be written in its place", hint)

@@ -121,7 +121,7 @@ class PageTokenizer {
       end += match[0].length;
       yield* this.idsOfPiece(match[0]);
     }
-    if (end < text.length) throw new NotHere(`The pattern leaves out ${nameOf(text.slice(end))}.`);
+    if (end < text.length) throw new NotHere(`The pattern does not match ${nameOf(text.slice(end))}.`);
   }
 
   idsOfPiece(piece) {
