@@ -280,6 +280,18 @@ def test_every_kind_of_tokenizer_has_its_views(name: str) -> None:
     assert ok("split", "--why", "8", "-e", path, "-t", text)
 
 
+@pytest.mark.parametrize("name", ["bpe.model", "word.model", "unigram.model", "wordpiece.tokenizer.json"])
+def test_the_tokens_of_the_pieces_are_those_of_the_text(name: str) -> None:
+    asked = ("-q", "--json", "-e", FORMATS / name, "-t", "Hello the  123 world")
+    ids = json.loads(ok("encode", *asked))["ids"]
+    rows = json.loads(ok("split", "--table", *asked))["rows"]
+    assert [id for row in rows for id in row["tokens"]] == ids
+    several = json.loads(ok("split", "--stats", *asked))["several_tokens"]
+    assert {one["text"]: one["tokens"] for one in several} == {
+        row["text"]: len(row["tokens"]) for row in rows if len(row["tokens"]) > 1
+    }
+
+
 def test_where_no_single_pattern_cuts_the_parts_are_named() -> None:
     path = FORMATS / "wordpiece.tokenizer.json"
     assert b"pre-tokenizer: Sequence(Split(" in ok("split", "--why", "8", "-e", path, "-t", "Hello the 123 world")

@@ -89,7 +89,13 @@ class PieceStats:
         if chunk.special:
             return
         different = Counter(data)
-        self._add_split(different, encoding)
+        if pieces.placed_ids is None:
+            self._add_split(different, encoding)
+        else:
+            for piece, ids in zip(data, pieces.placed_ids, strict=True):
+                if len(ids) > 1:
+                    self._add_several(piece[:KEPT_BYTES], len(ids), 1)
+            self._forget_rare()
         self._add_longest(pieces, sizes, different)
 
     def _add_split(self, different: Counter[bytes], encoding: Encoding) -> None:

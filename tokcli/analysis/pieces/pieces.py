@@ -8,6 +8,7 @@ of matching everything.)
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.chunks import Chunk, placed
+from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     import regex
@@ -154,6 +156,23 @@ class ChunkPieces:
         assert self._pattern is not None
         return placed(self._pattern.winners, self.chunk)
 
+    @cached_property
+    def placed_ids(self) -> list[list[int]] | None:
+        """The ids of the tokens that begin in each piece, of a tokenizer that sees texts whole; None if pieces tell.
+
+        A piece that is encoded by itself may have others, such as after the space that SentencePiece puts first.
+        """
+        if self._tokenizer.ranked is not None or self.chunk.special or self.chunk.tail or not self.data:
+            return None
+        with suppress(InputError):  # the places of the tokens are not known
+            tokens = self._tokenizer.encode_spans(self.chunk)
+            ends = list(accumulate(len(piece.decode()) for piece in self.data[:-1]))
+            found: list[list[int]] = [[] for _ in self.data]
+            for id, begin in zip(tokens.ids, (tokens.spans or ())[::2], strict=True):
+                found[bisect_right(ends, begin)].append(id)
+            return found
+        return None
+
     def __len__(self) -> int:
         return len(self.data)
 
@@ -165,6 +184,9 @@ class ChunkPieces:
 
     def with_ids(self) -> Iterator[tuple[Piece, tuple[int, ...]]]:
         """Yield each piece with its ids."""
+        if self.placed_ids is not None:
+            yield from zip(self, map(tuple, self.placed_ids), strict=True)
+            return
         known: list[int] = []  # the ids before the piece
         for number, piece in enumerate(self, 1):
             ids = []
