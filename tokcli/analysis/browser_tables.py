@@ -1,7 +1,7 @@
 r"""What a browser needs to give the ids of an encoding: ranks, a pattern in JavaScript, and the text it leaves to us.
 
-Only tokenizers that ranks and one pattern express have such tables: tiktoken's, minbpe's, and byte-level ones with a
-text_ranks. A text with a character of `unsafe` is one whose ids only the tokenizer itself gives.
+Only tokenizers that ranks and one pattern express have such tables: tiktoken's, minbpe's, and byte-level ones with
+`text_ranks`. A text with a character of `unsafe` is one whose ids only the tokenizer itself gives.
 """
 
 from __future__ import annotations

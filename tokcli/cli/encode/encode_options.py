@@ -94,12 +94,10 @@ class EncodeRequest(TextRequest[EncodeOptions]):
 
     def framed(self, tokens: Tokens, texts: int = 1) -> Tokens:
         """Return the tokens of a text, or of a pair of texts, in the frame."""
+        if not any(self.frame):
+            return tokens
         before, after = self.frame
-        return (
-            joined([template_tokens(before, 0), tokens, template_tokens(after, texts - 1)])
-            if any(self.frame)
-            else tokens
-        )
+        return joined([template_tokens(before, 0), tokens, template_tokens(after, texts - 1)])
 
     def finished_records(self, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
         """Return the ids of single texts after the post-processor, in the frame, and where each begins (uint64).

@@ -91,20 +91,16 @@ class TextRanks(RankVocabulary):
 
     def holds_for(self, text: str) -> bool:
         """Return whether the pattern and the ranks give the ids of a normalized text."""
-        return self._find(text) is None and not any(map(text.__contains__, self.spec.whole_only))
+        return not self._has_unsafe(text) and not any(map(text.__contains__, self.spec.whole_only))
 
-    def _find(self, text: str, at: int = 0) -> int | None:
-        """Return the place of the first character of `unsafe` from a place on; None where there is none."""
+    def _has_unsafe(self, text: str) -> bool:
+        """Return whether a text has a character of `unsafe`."""
         if not self.unsafe or (self.unsafe[0][0] > _LAST_OF_ASCII and text.isascii()):
-            return None
+            return False
         low, astral = self._unsafe_patterns
         # matching a class of the astral planes is slow, and most texts have no such characters
-        match = low.search(text, at)
-        end = len(text) if match is None else match.start()
-        for run in _ASTRAL.finditer(text, at, end):
-            if (other := astral.search(text, run.start(), run.end())) is not None:
-                return other.start()
-        return None if match is None else end
+        runs = _ASTRAL.finditer(text)
+        return low.search(text) is not None or any(astral.search(text, *run.span()) for run in runs)
 
     @cached_property
     def _unsafe_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
