@@ -12,15 +12,7 @@
 namespace tokcli {
 namespace {
 
-constexpr size_t kIdsOfPages = 1 << 16;  // ids whose pages are made together where there is room for four times as many
-constexpr size_t kMostKept = 1 << 21;    // ids that `more_` may keep room for between two texts
-
-// Makes the pages of the next ids, and returns how many ids then have pages.
-size_t make_pages_of_ids(IdBuffer& out) {
-  if (out.capacity() - out.size() < 4 * kIdsOfPages) return SIZE_MAX;
-  make_pages_in(out.data() + out.size(), kIdsOfPages * sizeof(uint32_t));
-  return out.size() + kIdsOfPages;
-}
+constexpr size_t kMostKept = 1 << 21;  // ids that `more_` may keep room for between two texts
 
 MergeJob job_of(Bytes piece, uint32_t* out) {
   if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
@@ -134,9 +126,9 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   const uint8_t* p = text.data();
   const uint8_t* const end = p + text.size();
   if (text.size() >= kLongText) make_pages();
-  size_t with_pages = out ? out->size() : SIZE_MAX;
+  PagesAhead pages;
   while (p < end) {
-    if (out && out->size() >= with_pages) [[unlikely]] with_pages = make_pages_of_ids(*out);
+    if (out) pages.reach(out->data(), out->size() * sizeof(uint32_t), (out->capacity() - out->size()) * sizeof(uint32_t));
     batch.starts[0] = p;
     const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
     if (pieces == 0) break;  // the pattern has failed

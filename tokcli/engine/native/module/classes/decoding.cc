@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/memory.h"
 #include "input/valid_utf8.h"
 
 namespace tokcli {
@@ -147,6 +148,8 @@ class StrWriter {
   void add(Bytes utf8, const CodePoints& points) {
     most_ = std::max(most_, points.most);
     if (points.most > room_.most || points.count > room_.count - size_) [[unlikely]] grow(points);
+    const auto kind = static_cast<size_t>(PyUnicode_KIND(made_.ptr()));
+    pages_.reach(PyUnicode_DATA(made_.ptr()), size_ * kind, (room_.count - size_) * kind);
     from_utf8(utf8, room_.most, at(size_));
     size_ += points.count;
   }
@@ -182,6 +185,7 @@ class StrWriter {
   }
 
   nb::object made_;
+  PagesAhead pages_;
   CodePoints room_{};
   size_t size_ = 0;       // characters that are written
   uint32_t most_ = 0x7F;  // a bound of the largest of them
@@ -194,9 +198,11 @@ nb::bytes bytes_of_ids(const Vocabulary& vocabulary, nb::handle ids) {
   const TokenReader reader(vocabulary, items);
   std::optional<nb::bytes> made;
   size_t size = 0, room = 0;
+  PagesAhead pages;
   const bool are_tokens = reader.each_chunk([&](Bytes chunk, bool is_last) {
     if (!made) made = new_bytes(room = is_last ? chunk.size() : reader.likely().bytes);
     if (chunk.size() > room - size) [[unlikely]] made = resized(*std::move(made), room += chunk.size() + room / 2);
+    pages.reach(PyBytes_AS_STRING(made->ptr()), size, room - size);
     if (!chunk.empty()) std::memcpy(PyBytes_AS_STRING(made->ptr()) + size, chunk.data(), chunk.size());
     size += chunk.size();
     return chunk.size();
