@@ -1,4 +1,4 @@
-// Writing code points as UTF-8, and finding places to cut: see text.h.
+// Reading UTF-8 as code points, and finding places to cut: see text.h.
 #include "text/text.h"
 
 #include <algorithm>
@@ -8,63 +8,6 @@
 
 namespace tokcli {
 namespace {
-
-// Copies eight units where all of them are ASCII; returns whether they are.
-template <class Unit>
-bool copy_ascii(const Unit* from, uint8_t* to) {
-  Unit all = 0;
-  for (size_t i = 0; i < 8; ++i) all |= from[i];
-  if (all >= 0x80) return false;
-  for (size_t i = 0; i < 8; ++i) to[i] = static_cast<uint8_t>(from[i]);
-  return true;
-}
-
-constexpr bool is_surrogate(uint32_t point) { return point - 0xD800 < 0x800; }
-
-// Returns the character of a pair of surrogates that begins at `i`, and moves there to the second; U+FFFD where there is none.
-template <class Unit>
-uint32_t character_of_pair(const Unit* p, size_t size, size_t& i) {
-  constexpr uint32_t kHigh = 0xD800, kLow = 0xDC00, kHalf = 0x400;
-  const uint32_t high = p[i], low = i + 1 < size ? p[i + 1] : 0;
-  if (high - kHigh >= kHalf || low - kLow >= kHalf) return 0xFFFD;
-  ++i;
-  return 0x10000 + (high - kHigh) * kHalf + (low - kLow);
-}
-
-template <class Unit>
-size_t convert(const Unit* p, size_t size, uint8_t* out, bool* has_surrogates) {
-  uint8_t* q = out;
-  for (size_t i = 0; i < size;) {
-    if (size - i >= 8 && copy_ascii(p + i, q)) {
-      i += 8;
-      q += 8;
-      continue;
-    }
-    // One by one up to the eighth: characters outside ASCII come in groups, so the next eight are tried as ASCII again.
-    for (const size_t stop = size - i < 8 ? size : i + 8; i < stop; ++i) {
-      const uint32_t point = p[i];
-      if (point < 0x80) {
-        *q++ = static_cast<uint8_t>(point);
-      } else if (point < 0x800) {
-        *q++ = static_cast<uint8_t>(0xC0 | point >> 6);
-        *q++ = static_cast<uint8_t>(0x80 | (point & 0x3F));
-      } else if (is_surrogate(point)) {
-        q = put_char(character_of_pair(p, size, i), q);
-        if (has_surrogates != nullptr) *has_surrogates = true;
-      } else if (point < 0x10000) {
-        *q++ = static_cast<uint8_t>(0xE0 | point >> 12);
-        *q++ = static_cast<uint8_t>(0x80 | (point >> 6 & 0x3F));
-        *q++ = static_cast<uint8_t>(0x80 | (point & 0x3F));
-      } else {
-        *q++ = static_cast<uint8_t>(0xF0 | point >> 18);
-        *q++ = static_cast<uint8_t>(0x80 | (point >> 12 & 0x3F));
-        *q++ = static_cast<uint8_t>(0x80 | (point >> 6 & 0x3F));
-        *q++ = static_cast<uint8_t>(0x80 | (point & 0x3F));
-      }
-    }
-  }
-  return static_cast<size_t>(q - out);
-}
 
 template <class Unit>
 void write_points(Bytes utf8, Unit* out) {
@@ -80,7 +23,7 @@ void write_points(Bytes utf8, Unit* out) {
         continue;
       }
     }
-    // one by one for some bytes, as in convert()
+    // one by one for some bytes: characters outside ASCII come in groups
     for (const uint8_t* const stop = end - p < 8 ? end : p + 8; p < stop;) *out++ = static_cast<Unit>(next_char(p, end));
   }
 }
@@ -110,21 +53,7 @@ size_t last_cut_of(const Unit* text, size_t size, size_t at) {
   return 0;
 }
 
-// Calls `work` with a pointer to the text's units, of their own type.
-template <class Work>
-auto with_units(const Text& text, const Work& work) {
-  switch (text.unit) {
-    case 1: return work(static_cast<const uint8_t*>(text.data));
-    case 2: return work(static_cast<const uint16_t*>(text.data));
-    default: return work(static_cast<const uint32_t*>(text.data));
-  }
-}
-
 }  // namespace
-
-size_t to_utf8(const Text& text, uint8_t* out, bool* has_surrogates) {
-  return with_units(text, [&](const auto* p) { return convert(p, text.size, out, has_surrogates); });
-}
 
 // No branch depends on a byte, so that compilers make wide instructions of the loop.
 CodePoints points_in(Bytes utf8) {

@@ -27,6 +27,16 @@ struct Text {
   Bytes bytes() const { return {static_cast<const uint8_t*>(data), size}; }
 };
 
+// Calls `work` with a pointer to the text's units, of their own type.
+template <class Work>
+auto with_units(const Text& text, const Work& work) {
+  switch (text.unit) {
+    case 1: return work(static_cast<const uint8_t*>(text.data));
+    case 2: return work(static_cast<const uint16_t*>(text.data));
+    default: return work(static_cast<const uint32_t*>(text.data));
+  }
+}
+
 constexpr size_t kMostUtf8 = 4;  // bytes of UTF-8 that a unit can become
 
 // Writes the units of a text that is not UTF-8 as UTF-8 to `out`, which has room for as many bytes as most_utf8 says. Returns
