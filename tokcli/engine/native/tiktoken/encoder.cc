@@ -172,11 +172,11 @@ bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Res
     for (size_t i = 0; i < pieces; ++i) result.count += batch.ids[i].count;
     return true;
   }
-  uint32_t* const to = out->reserve(bytes + kMostIds);  // three ids are always copied, however few there are
+  uint32_t* const to = out->reserve(bytes + kMostIds + 1);  // three ids and their number are always copied, however few there are
   uint32_t* next = to;
   for (size_t i = 0; i < pieces; ++i) {
     const PieceIds& ids = batch.ids[i];
-    std::memcpy(next, ids.ids, sizeof ids.ids);
+    std::memcpy(next, &ids, sizeof ids);
     if (ids.count > kMostIds) [[unlikely]] std::copy_n(more_.data() + ids.place(), ids.count, next);
     next += ids.count;
   }
@@ -272,7 +272,7 @@ void Encoder::look_up_missing() {
       batch.waiting[waiting_++] = i;
       continue;
     }
-    batch.ids[i] = line_of(hash).recent.ids = {1, {whole, 0, 0}};
+    batch.ids[i] = line_of(hash).recent.ids = {{whole, 0, 0}, 1};
     line_of(hash).recent.key = batch.keys[i];
   }
 }
@@ -324,7 +324,7 @@ void Encoder::add_new() {
     const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
     const uint32_t whole = size > kShortBytes ? vocabulary_.find_long(p, size) : kNone;
     if (whole != kNone) {
-      batch.ids[i] = {1, {whole, 0, 0}};
+      batch.ids[i] = {{whole, 0, 0}, 1};
       if (size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
       if (size <= kKeyBytes) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
       continue;

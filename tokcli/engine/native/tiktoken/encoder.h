@@ -89,8 +89,8 @@ class Encoder {
  private:
   // The ids of a piece, up to three of them. Of more, the first two words are the place in `more_` where they are.
   struct PieceIds {
-    uint32_t count;
     uint32_t ids[3];
+    uint32_t count;
     size_t place() const { return static_cast<size_t>(ids[0] | uint64_t{ids[1]} << 32); }
     void set_place(uint64_t place) {
       ids[0] = static_cast<uint32_t>(place);
