@@ -9,9 +9,10 @@ namespace {
 
 Instructions detect() {
 #if defined(TOKCLI_AVX)
-  if (__builtin_cpu_supports("avx512bw")) return Instructions::kAvx512;
   const bool has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  return has_bits && __builtin_cpu_supports("avx2") ? Instructions::kAvx2 : Instructions::kSse2;
+  if (!has_bits || !__builtin_cpu_supports("avx2")) return Instructions::kSse2;
+  const bool has_wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+  return has_wide ? Instructions::kAvx512 : Instructions::kAvx2;
 #else
   return Instructions::kPortable;
 #endif

@@ -14,7 +14,8 @@
 
 namespace tokcli {
 
-// kPortable is plain C++, which every processor but x86-64 runs. Each of the others includes those before it.
+// kPortable is plain C++, which every processor but x86-64 runs. Each of the others includes those before it;
+// kAvx512 has VBMI2, as processors since 2019 do.
 enum class Instructions : uint8_t { kPortable, kSse2, kAvx2, kAvx512 };
 
 // Returns the best instructions that the processor has and the limit allows.

@@ -188,10 +188,9 @@ template <Family family>
 }
 
 // Returns the places of the window at p where pieces begin.
-template <Family family, void (*classify)(const uint8_t*, Masks*)>
+template <Family family, class Vectors>
 inline uint64_t starts_at(const uint8_t* p) {
-  Masks masks;
-  classify(p, &masks);
+  const Masks masks = Vectors::classify(p);
   if (Has<family>::wide && masks.high != 0) return wide_starts_of<family>(p, masks);
   return starts_of<family>(p, masks, sets_of<family>(masks), Wide{});
 }
@@ -203,24 +202,16 @@ size_t find_one_by_one(const uint8_t* p, const uint8_t* end, const uint8_t** end
   return found;
 }
 
-template <Family family, void (*classify)(const uint8_t*, Masks*)>
-size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
+template <Family family, class Vectors>
+inline size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
   size_t found = 0;
   while (found < room && static_cast<size_t>(end - p) >= kWindow + kAfterWindow) {
     if (Has<family>::wide || ((p[0] | p[1]) & 0x80) == 0) {
-      if (uint64_t starts = starts_at<family, classify>(p)) [[likely]] {
-        // Eight places are written at a time, some of the last eight in vain: so there is no branch for each (simdjson
-        // writes its indexes in this way).
-        const size_t count = count_of(starts), last = highest(starts);
-        for (size_t i = 0; i < count; i += 8) {
-#pragma GCC unroll 8
-          for (size_t k = 0; k < 8; ++k) {
-            ends[found + i + k] = p + lowest(starts | 1ull << 63);
-            starts &= starts - 1;
-          }
-        }
+      if (const uint64_t starts = starts_at<family, Vectors>(p)) [[likely]] {
+        const size_t count = count_of(starts);
+        Vectors::write_ends(starts, count, p, ends + found);
         found += count;
-        p += last;
+        p += highest(starts);
         continue;
       }
     }
@@ -228,14 +219,21 @@ size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, siz
   }
   return found + find_one_by_one<family>(p, end, ends + found, found < room ? room - found : 0);
 }
+#if TOKCLI_AVX
+// `flatten`: all that this calls becomes part of it, and is compiled for its instructions.
+template <Family family>
+[[TOKCLI_AVX512, gnu::flatten]] size_t find_ends_avx512(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
+  return find_ends<family, Avx512>(p, end, ends, room);
+}
+#endif
 
 template <Family family>
 FindEnds finder_of(Instructions use) {
   switch (use) {
 #if TOKCLI_AVX
-    case Instructions::kAvx512: return find_ends<family, classify_avx512>;
+    case Instructions::kAvx512: return find_ends_avx512<family>;
     case Instructions::kAvx2:  // (profile: twice the width of SSE2 is no faster)
-    case Instructions::kSse2: return find_ends<family, classify_sse2>;
+    case Instructions::kSse2: return find_ends<family, Sse2>;
 #endif
     default: return find_one_by_one<family>;
   }
