@@ -4,6 +4,7 @@
 // Two pieces are equal if their two words are, and hashing takes two multiplications: neither needs a loop.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,25 +42,32 @@ inline size_t high_bits(uint64_t hash, unsigned bits) { return static_cast<size_
 // For each size, a mask that keeps the bytes of a piece of that size. (Profile: shifting by the size instead of reading
 // the mask from memory takes twice the instructions.)
 inline constexpr auto kKeyMask = [] {
-  std::array<Key, kKeyBytes + 1> masks{};
+  std::array<Key, kKeyBytes + 2> masks{};
   for (size_t size = 0; size <= kKeyBytes; ++size) {
     for (size_t i = 0; i < size; ++i) (i < 8 ? masks[size].low : masks[size].high) |= 0xFFull << 8 * (i % 8);
   }
   return masks;
 }();
 
-// Returns the key of the `size` <= 15 bytes at p. `readable` bytes may be read from p on: with 16, the bytes are read
-// at once and masked.
+// The key of a piece of more than kKeyBytes: that of no other piece.
+constexpr Key kLongKey{0, uint64_t{kKeyBytes + 1} << 56};
+// Returns whether a key is kLongKey.
+inline bool is_long(const Key& key) { return key.high >> 60 != 0; }
+static_assert(kLongKey.high >> 60 == 1);
+
+// Returns the key of the `size` bytes at p; kLongKey where they are more than kKeyBytes. `readable` bytes may be read from p
+// on: with 16, the bytes are read at once and masked.
 inline Key key_of(const uint8_t* p, size_t size, size_t readable) {
+  const size_t kept = std::min(size, kKeyBytes + 1);
   Key key;
   if (readable >= 16) [[likely]] {
     std::memcpy(&key, p, 16);
-    key.low &= kKeyMask[size].low;
-    key.high &= kKeyMask[size].high;
-  } else {
-    std::memcpy(&key, p, size);
+    key.low &= kKeyMask[kept].low;
+    key.high &= kKeyMask[kept].high;
+  } else if (kept <= kKeyBytes) {
+    std::memcpy(&key, p, kept);
   }
-  key.high |= static_cast<uint64_t>(size) << 56;
+  key.high |= static_cast<uint64_t>(kept) << 56;
   return key;
 }
 

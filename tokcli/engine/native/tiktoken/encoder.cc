@@ -150,7 +150,7 @@ bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Res
   work_done(bytes);
   hash_pieces(pieces, end);
   probe(pieces);
-  if (missing_ + longer_ > 0) {
+  if (missing_ > 0) {
     more_.room(bytes);  // a piece has no more ids than bytes
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     look_up_missing();
@@ -211,28 +211,28 @@ bool Encoder::drop_missing(MergeJob& job) const {
   return vocabulary_.drops_missing();
 }
 
-// Fills the batch's keys and hashes, asks for the cache lines of all pieces, and lists those above 15 bytes.
+// Fills the batch's keys and hashes, and asks for the cache lines of all pieces.
 void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
   Batch& batch = *batch_;
-  longer_ = 0;
-  for (size_t i = 0; i < pieces; ++i) {
-    const uint8_t* p = batch.starts[i];
-    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
-    const Key key = key_of(p, size <= kKeyBytes ? size : 0, static_cast<size_t>(end - p));
-    const uint64_t hash = hash_of(key);
-    batch.keys[i] = key;
-    batch.hashes[i] = hash;
-    __builtin_prefetch(&line_of(hash));
-    batch.longer[longer_] = static_cast<uint32_t>(i);
-    longer_ += size > kKeyBytes;
-  }
+  const auto hash_with = [&](const auto& readable_from) {
+    for (size_t i = 0; i < pieces; ++i) {
+      const uint8_t* p = batch.starts[i];
+      const Key key = key_of(p, static_cast<size_t>(batch.starts[i + 1] - p), readable_from(p));
+      const uint64_t hash = hash_of(key);
+      batch.keys[i] = key;
+      batch.hashes[i] = hash;
+      __builtin_prefetch(&line_of(hash));
+    }
+  };
+  constexpr size_t kEnough = 16;
+  if (static_cast<size_t>(end - batch.starts[pieces]) >= kEnough) hash_with([](const uint8_t*) { return kEnough; });
+  else hash_with([&](const uint8_t* p) { return static_cast<size_t>(end - p); });
 }
 
-// Reads the cache: the ids of what is there, and the list of what is missing. A piece above 15 bytes has the key 0 and
-// is not among the missing.
+// Reads the cache: the ids of what is there, and the list of what is missing, with all pieces above 15 bytes.
 void Encoder::probe(size_t pieces) {
   Batch& batch = *batch_;
-  missing_ = 0;
+  size_t missing = 0;
   for (size_t i = 0; i < pieces; ++i) {
     const Key key = batch.keys[i];
     CacheLine& line = line_of(batch.hashes[i]);
@@ -242,18 +242,27 @@ void Encoder::probe(size_t pieces) {
     const bool is_recent = differs(line.recent) == 0;
     if (is_recent) [[unlikely]] std::swap(line.frequent, line.recent);
     batch.ids[i] = line.frequent.ids;
-    batch.missing[missing_] = static_cast<uint32_t>(i);
-    missing_ += (differs(line.frequent) != 0) & (key.high != 0);
+    batch.missing[missing] = static_cast<uint32_t>(i);
+    missing += differs(line.frequent) != 0;
   }
+  missing_ = missing;
 }
 
 // Finds the pieces that are short tokens; the others wait to be looked up in the store. A filter says of each piece what
 // it is, with few errors, so only one of two places where it may be is asked for, and the rest of the loop has no branch.
 void Encoder::look_up_missing() {
   Batch& batch = *batch_;
-  for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_filter(batch.hashes[batch.missing[k]]);
-  size_t tokens = 0;
+  size_t shorter = 0, tokens = 0;
+  longer_ = 0;
   for (size_t k = 0; k < missing_; ++k) {
+    const uint32_t i = batch.missing[k];
+    vocabulary_.prefetch_filter(batch.hashes[i]);
+    const bool is_longer = is_long(batch.keys[i]);
+    batch.missing[shorter] = batch.longer[longer_] = i;
+    shorter += !is_longer;
+    longer_ += is_longer;
+  }
+  for (size_t k = 0; k < shorter; ++k) {
     const uint32_t i = batch.missing[k], tag = store_.tag_of(batch.keys[i]);
     const uint64_t hash = batch.hashes[i];
     const bool may_be_token = (batch.keys[i].high >> 56 <= kShortBytes) & vocabulary_.may_be_short(hash);
