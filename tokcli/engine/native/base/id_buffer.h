@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/memory.h"
+
 namespace tokcli {
 
 constexpr uint32_t kNone = 0xFFFFFFFF;  // no id, no token, no number: each function that returns it says which
@@ -29,6 +31,7 @@ class GrowingBuffer {
     data_ = std::move(other.data_);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, 0);
+    pages_ = std::exchange(other.pages_, {});
     return *this;
   }
   // Makes room for `more` items after those that are here, and returns where they go.
@@ -38,6 +41,8 @@ class GrowingBuffer {
   }
   // Declares that `count` items have been written to the reserved room.
   void commit(size_t count) { size_ += count; }
+  // Makes the pages of what is written next: to be called now and then while much is (see base/memory.h).
+  void make_pages_ahead() { pages_.reach(data_.get(), size_ * sizeof(T), (capacity_ - size_) * sizeof(T)); }
   // Takes the last item away.
   void pop() { --size_; }
   void clear() { size_ = 0; }
@@ -69,6 +74,7 @@ class GrowingBuffer {
   };
   std::unique_ptr<T, Free> data_;
   size_t size_ = 0, capacity_ = 0;
+  PagesAhead pages_;
 };
 
 using IdBuffer = GrowingBuffer<uint32_t>;

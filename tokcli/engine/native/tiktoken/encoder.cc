@@ -126,10 +126,8 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   const uint8_t* p = text.data();
   const uint8_t* const end = p + text.size();
   if (text.size() >= kLongText) make_pages();
-  PagesAhead pages;
   while (p < end) {
-    if (out && text.size() >= kLongText)  // (many short texts share a buffer, and asking about its pages is a system call)
-      pages.reach(out->data(), out->size() * sizeof(uint32_t), (out->capacity() - out->size()) * sizeof(uint32_t));
+    if (out && text.size() >= kLongText) out->make_pages_ahead();  // (for many short texts it is a system call each)
     batch.starts[0] = p;
     const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
     if (pieces == 0) break;  // the pattern has failed
