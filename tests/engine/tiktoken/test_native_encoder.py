@@ -103,6 +103,51 @@ def test_any_instructions_merge_alike(most: str, any_instructions: None) -> None
             assert Twin(enc).encode(text) == expected
 
 
+# characters that a str keeps in one, two or four bytes, and halves of pairs that stand for no character
+UNIT_ATOMS = [
+    ["a", "the ", "ABCDEFGHIJKLMNOP", "\x00", "\x7f", "\x80", "\xe9", "\xff"],
+    [
+        "\u0100",
+        "\u07ff",
+        "\u0800",
+        "\u0431\u0438",
+        "\u4e2d",
+        "\uffff",
+        "\ud7ff",
+        "\ud800",
+        "\udbff",
+        "\udc00",
+        "\udfff",
+        "\ue000",
+    ],
+    ["\U00010000", "\U0001f600", "\U0010ffff", "\ud83d\ude00"],
+]
+
+
+@pytest.mark.parametrize("most", ["portable", "sse2", "avx2", "avx512"])
+def test_any_instructions_read_a_str_as_its_utf8(most: str, any_instructions: None) -> None:
+    assert native is not None
+    native.set_instructions(most)
+    enc, rnd = tokcli.get_encoding("cl100k_base"), random.Random(8)
+    for _ in range(rounds(1000)):
+        atoms = list(itertools.chain.from_iterable(UNIT_ATOMS[: rnd.randint(1, 3)]))
+        text = "".join(rnd.choices(rnd.sample(atoms, rnd.randint(1, 6)), k=rnd.randrange(60)))
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert enc.encode_array(text) == enc.encode_array(whole.encode())
+
+
+def test_ids_stay_the_same_while_the_cache_of_pieces_grows() -> None:
+    rnd, enc = random.Random(17), tokcli.get_encoding("cl100k_base")
+    words = ["".join(rnd.choices("abdeiklmnorstu", k=rnd.randint(3, 7))) for _ in range(250_000)]
+    text = " ".join(words)
+    ids = enc.encode_array(text)
+    assert enc.decode(ids) == text
+    for _ in range(3):
+        assert enc.encode_array(text) == ids
+    part = " ".join(words[::200])
+    assert list(enc.encode_array(part)) == enc.tokenizer.inner.encode(part)
+
+
 def test_set_instructions_refuses_what_it_does_not_know() -> None:
     assert native is not None
     with pytest.raises(ValueError, match="instructions"):

@@ -182,16 +182,30 @@ template <Family family>
 
 // Returns the same of a window that has characters outside ASCII.
 template <Family family>
-[[gnu::noinline]] uint64_t wide_starts_of(const uint8_t* p, const Masks& in) {
+[[gnu::always_inline]] inline uint64_t wide_starts_of(const uint8_t* p, const Masks& in) {
   const Wide wide = decode_wide(p, in.high);
   return starts_of<family>(p, in, sets_of<family>(in, wide), wide);
 }
+
+// That as a function of its own, compiled for the instructions of `Vectors`.
+template <Family family, class Vectors>
+struct WideStarts {
+  [[gnu::noinline]] static uint64_t of(const uint8_t* p, const Masks& in) { return wide_starts_of<family>(p, in); }
+};
+#if TOKCLI_AVX
+template <Family family>
+struct WideStarts<family, Avx512> {
+  [[gnu::noinline, gnu::flatten, TOKCLI_AVX512]] static uint64_t of(const uint8_t* p, const Masks& in) {
+    return wide_starts_of<family>(p, in);
+  }
+};
+#endif
 
 // Returns the places of the window at p where pieces begin.
 template <Family family, class Vectors>
 inline uint64_t starts_at(const uint8_t* p) {
   const Masks masks = Vectors::classify(p);
-  if (Has<family>::wide && masks.high != 0) return wide_starts_of<family>(p, masks);
+  if (Has<family>::wide && masks.high != 0) return WideStarts<family, Vectors>::of(p, masks);
   return starts_of<family>(p, masks, sets_of<family>(masks), Wide{});
 }
 
@@ -219,10 +233,12 @@ inline size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** en
   }
   return found + find_one_by_one<family>(p, end, ends + found, found < room ? room - found : 0);
 }
+
 #if TOKCLI_AVX
 // `flatten`: all that this calls becomes part of it, and is compiled for its instructions.
 template <Family family>
-[[TOKCLI_AVX512, gnu::flatten]] size_t find_ends_avx512(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
+[[TOKCLI_AVX512, gnu::flatten]] size_t find_ends_avx512(const uint8_t* p, const uint8_t* end, const uint8_t** ends,
+                                                         size_t room) {
   return find_ends<family, Avx512>(p, end, ends, room);
 }
 #endif

@@ -25,7 +25,20 @@ bool is_white(char c) { return c == ' ' || c == '\n' || c == '\t'; }
 
 void Encoder::make_pages() {
   if (std::exchange(has_pages_, true)) return;
-  cache_.make_pages();
+  tokcli::make_pages(&cache_[0], lines() * sizeof(CacheLine));
+}
+
+// Doubles the cache. A line's pieces stay where they are, or go to the line that is as far into the new half.
+void Encoder::grow_cache() {
+  const size_t before = lines();
+  tokcli::make_pages(&cache_[before], before * sizeof(CacheLine));
+  last_line_ += before;
+  missed_ = 0;
+  for (size_t i = 0; i < before; ++i) {
+    CacheLine &line = cache_[i], &other = cache_[before + i];
+    if (&line_of(hash_of(line.frequent.key)) == &other) std::swap(line.frequent, other.frequent);
+    if (&line_of(hash_of(line.recent.key)) == &other) std::swap(line.recent, other.recent);
+  }
 }
 
 Result Encoder::encode(const Splitting& by, Bytes text, IdBuffer* out) {
@@ -149,6 +162,8 @@ bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Res
   hash_pieces(pieces, end);
   probe(pieces);
   if (missing_ > 0) {
+    missed_ += missing_;
+    if (missed_ >= 2 * lines() && lines() < kLines) [[unlikely]] grow_cache();
     more_.room(bytes);  // a piece has no more ids than bytes
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     look_up_missing();

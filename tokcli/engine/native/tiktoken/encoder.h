@@ -109,8 +109,12 @@ class Encoder {
   struct alignas(64) CacheLine {
     CachedPiece frequent, recent;
   };
-  static constexpr unsigned kLineBits = 15;  // 2 MB
+  // The cache begins with 2 MB, and doubles up to 8 MB whenever it has missed as many pieces as it has places: a text of few
+  // words is encoded sooner with a small one, for its pages have to be made. (Profile: a second pass over 12 MB is then 1.08
+  // times as fast, and a first one as fast.)
+  static constexpr unsigned kFirstLineBits = 15, kLineBits = 17;
   static constexpr size_t kLines = size_t{1} << kLineBits;
+  size_t lines() const { return last_line_ + 1; }
 
   // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
   static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
@@ -158,10 +162,13 @@ class Encoder {
   void add_job(uint32_t piece);
   bool drop_missing(MergeJob& job) const;
   void set_ids(uint32_t piece, const PieceStore::Entry& entry);
-  CacheLine& line_of(uint64_t hash) { return cache_[high_bits(hash, kLineBits)]; }
+  CacheLine& line_of(uint64_t hash) { return cache_[high_bits(hash, kLineBits) & last_line_]; }
+  void grow_cache();
 
   const Vocabulary& vocabulary_;
   ZeroedArray<CacheLine> cache_;
+  size_t last_line_ = (size_t{1} << kFirstLineBits) - 1;  // of those that are in use
+  size_t missed_ = 0;                                     // pieces, since the cache has grown
   PieceStore store_;
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
