@@ -33,7 +33,7 @@ void Encoder::grow_cache() {
   const size_t before = lines();
   tokcli::make_pages(&cache_[before], before * sizeof(CacheLine));
   last_line_ += before;
-  missed_ = 0;
+  found_again_ = 0;
   for (size_t i = 0; i < before; ++i) {
     CacheLine &line = cache_[i], &other = cache_[before + i];
     if (&line_of(hash_of(line.frequent.key)) == &other) std::swap(line.frequent, other.frequent);
@@ -162,8 +162,7 @@ bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Res
   hash_pieces(pieces, end);
   probe(pieces);
   if (missing_ > 0) {
-    missed_ += missing_;
-    if (missed_ >= 2 * lines() && lines() < kLines) [[unlikely]] grow_cache();
+    if (found_again_ >= lines() / 4 && lines() < kLines) [[unlikely]] grow_cache();
     more_.room(bytes);  // a piece has no more ids than bytes
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     look_up_missing();
@@ -334,6 +333,7 @@ void Encoder::look_up_stored() {
     set_ids(i, entry);
     if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
   }
+  found_again_ += waiting_ - left;
   waiting_ = left;
 }
 
