@@ -148,6 +148,16 @@ def test_ids_stay_the_same_while_the_cache_of_pieces_grows() -> None:
     assert list(enc.encode_array(part)) == enc.tokenizer.inner.encode(part)
 
 
+def test_the_memory_of_ids_that_are_gone_is_used_again_and_of_no_others() -> None:
+    enc = tokcli.get_encoding("cl100k_base")
+    texts = ["the quick brown fox " * 200_000, "jumps over lazy dogs \u00e9 " * 150_000]
+    expected = [bytes(enc.encode_array(text)) for text in texts]
+    kept = [enc.encode_array(text) for text in texts]
+    for turn in range(6):
+        kept[turn % 2] = enc.encode_array(texts[turn % 2])
+        assert [bytes(ids) for ids in kept] == expected
+
+
 def test_set_instructions_refuses_what_it_does_not_know() -> None:
     assert native is not None
     with pytest.raises(ValueError, match="instructions"):
