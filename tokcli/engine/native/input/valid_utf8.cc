@@ -81,12 +81,12 @@ constexpr uint16_t kAsciiHalf = 0x00FF, kInner = 0x0F00, kLeads = 0xF000, kAny =
 constexpr std::array<Fault, 8> kFaults = {{
     {kLeads, kAny, kAsciiHalf | kLeads},  // a character that ends too soon
     {kAsciiHalf, kAny, kInner},           // an inner byte without a first one
-    {1 << 0xC, 0b11, kInner},          // two bytes for what takes one
-    {1 << 0xE, 0b1, 0b11 << 8},        // three for what takes two
-    {1 << 0xE, 1 << 0xD, 0b11 << 0xA},  // a surrogate
-    {1 << 0xF, 0xFFF0, 0b111 << 9},    // above U+10FFFF,
-    {1 << 0xF, 0xFFE1, 0b1 << 8},      // or four bytes for what takes three
-    {kInner, kAny, kInner},            // two inner bytes
+    {1 << 0xC, 0b11, kInner},             // two bytes for what takes one
+    {1 << 0xE, 0b1, 0b11 << 8},           // three for what takes two
+    {1 << 0xE, 1 << 0xD, 0b11 << 0xA},    // a surrogate
+    {1 << 0xF, 0xFFF0, 0b111 << 9},       // above U+10FFFF,
+    {1 << 0xF, 0xFFE1, 0b1 << 8},         // or four bytes for what takes three
+    {kInner, kAny, kInner},               // two inner bytes
 }};
 
 // Returns for each number from 0 to 15, twice, for which faults it is in the set.
