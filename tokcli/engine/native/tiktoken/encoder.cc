@@ -236,7 +236,7 @@ void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
       __builtin_prefetch(&line_of(hash));
     }
   };
-  constexpr size_t kEnough = 16;
+  constexpr size_t kEnough = 16;  // bytes after each piece, so that none has to ask whether so many may be read
   if (static_cast<size_t>(end - batch.starts[pieces]) >= kEnough) hash_with([](const uint8_t*) { return kEnough; });
   else hash_with([&](const uint8_t* p) { return static_cast<size_t>(end - p); });
 }

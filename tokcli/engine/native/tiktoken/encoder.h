@@ -124,10 +124,10 @@ class Encoder {
   static constexpr unsigned kJobTagBits = 9;
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
-    Key keys[kRoom];                   // 0 for pieces above 15 bytes
+    Key keys[kRoom];                   // kLongKey for pieces above 15 bytes
     uint64_t hashes[kRoom];
     PieceIds ids[kRoom];
-    uint32_t missing[kRoom], longer[kRoom];  // the numbers of pieces that are not in the cache; of those above 15 bytes
+    uint32_t missing[kRoom], longer[kRoom];  // the numbers of pieces that are not in the cache; of them, those above 15 bytes
     uint32_t waiting[kRoom];                 // the numbers of pieces that are looked for in the store
     uint32_t tags[kRoom];                    // the tag of each of them
     PieceStore::Entry candidates[kRoom];     // what the store has with each of these tags
