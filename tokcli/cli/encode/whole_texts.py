@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.write_ids import IdWriter, limited
+from tokcli.cli.encode.write_ids import STEP_TOKENS, IdWriter, limited
 from tokcli.cli.record import Record, RecordOfWords, pair_of
 from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from tokcli.engine.tokenizer import Tokenizer
 
-STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
 TOKEN_BYTES = 4  # of text, as a rule
 SHARED_BYTES = 1 << 17  # of text; one with fewer is encoded before threads have started

@@ -28,6 +28,7 @@ Members = dict[str, Sequence[int]]
 
 TRUNCATED = {"truncated": True}  # of a JSON object whose ids or text were cut
 
+STEP_TOKENS = 1 << 15  # whose places are made at once: their lines fit into a cache, and into memory that is used again
 SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to a temporary file
 
 
@@ -216,11 +217,18 @@ class SpanCounter:
         """Begin an input or a record."""
         self._at = 0
 
-    def spans(self, ids: memoryview) -> Spans:
-        """Return the span of each token; starts in characters are those of tiktoken's `decode_with_offsets`."""
-        spans = self._tokenizer.token_spans(ids, self._at, in_chars=self._in_chars)
-        self._at = spans[-1] if spans else self._at
-        return spans
+    def steps(self, ids: memoryview) -> Iterator[tuple[memoryview, Spans]]:
+        """Yield STEP_TOKENS at a time with their spans; starts in characters are those of `decode_with_offsets`."""
+        for at in range(0, len(ids), STEP_TOKENS):
+            some = ids[at : at + STEP_TOKENS]
+            spans = self._tokenizer.token_spans(some, self._at, in_chars=self._in_chars)
+            self._at = spans[-1]
+            yield some, spans
+
+    def skip(self, ids: memoryview) -> None:
+        """Count on behind these tokens."""
+        for _ in self.steps(ids):
+            pass
 
 
 class OffsetLines(IdWriter):
@@ -236,15 +244,15 @@ class OffsetLines(IdWriter):
         self._counter.begin()
 
     def skip(self, ids: memoryview) -> None:
-        self._counter.spans(ids)
+        self._counter.skip(ids)
 
     def render(self, ids: memoryview) -> Buffer:
         return ids  # `add` knows where they are
 
     def add(self, rendered: Buffer, count: int) -> None:
         del count
-        ids = memoryview(rendered)
-        self.output.write(format_lines(ids, self._counter.spans(ids)))
+        for ids, spans in self._counter.steps(memoryview(rendered)):
+            self.output.write(format_lines(ids, spans))
 
     def render_whole(self, ids: memoryview, spans: Spans | None, shift: int = 0) -> tuple[Buffer, Buffer]:
         return format_lines(ids, array("Q") if spans is None else spans, shift), b""
@@ -269,15 +277,15 @@ class OffsetObjects(JsonWriter):
         self._spool = Spool()
 
     def skip(self, ids: memoryview) -> None:
-        self._counter.spans(ids)
+        self._counter.skip(ids)
 
     def render(self, ids: memoryview) -> Buffer:
         return ids  # `add` knows where they are
 
     def add(self, rendered: Buffer, count: int) -> None:
-        if count:
-            ids = memoryview(rendered)
-            self.add_whole(self.render_whole(ids, self._counter.spans(ids)), count, {})
+        del count
+        for ids, spans in self._counter.steps(memoryview(rendered)):
+            self.add_whole(self.render_whole(ids, spans), len(ids), {})
 
     def render_whole(self, ids: memoryview, spans: Spans | None, shift: int = 0) -> tuple[Buffer, Buffer]:
         return super().render(ids), format_json(spans, shift) if spans else b""
