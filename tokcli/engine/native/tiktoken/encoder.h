@@ -109,10 +109,10 @@ class Encoder {
   struct alignas(64) CacheLine {
     CachedPiece frequent, recent;
   };
-  // The cache begins with 2 MB, and doubles up to 8 MB where many pieces that it once had are looked up in the store: a text of
+  // The cache begins with 2 MB, and doubles to 4 MB where many pieces that it once had are looked up in the store: a text of
   // few words, or of ever new ones, is encoded sooner with a small one, for its pages have to be made. (Profile: a second pass
   // over 12 MB is then 1.08 times as fast, and a first one as fast.)
-  static constexpr unsigned kFirstLineBits = 15, kLineBits = 17;
+  static constexpr unsigned kFirstLineBits = 15, kLineBits = 16;
   static constexpr size_t kLines = size_t{1} << kLineBits;
   size_t lines() const { return last_line_ + 1; }
 
