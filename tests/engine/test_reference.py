@@ -127,6 +127,22 @@ def test_records_are_packed_alike(ids: list[int], places: list[int], extra: int 
 
 
 @needs_native
+@given(
+    st.lists(st.dictionaries(uint32 | st.integers(0, 9), st.binary(max_size=20), max_size=5), max_size=3),
+    st.lists(uint32 | st.integers(0, 9), max_size=8),
+)
+def test_known_tokens_are_joined_alike(told: list[dict[int, bytes]], others: list[int]) -> None:
+    ours, theirs = reference.KnownTokens(), native.KnownTokens()
+    for tokens in told:
+        for known in (ours, theirs):
+            known.add(list(tokens), list(tokens.values()))
+        for ids in ([*tokens], [*tokens, *others], others):
+            given = array("I", ids)
+            assert ours.joined(given) == theirs.joined(given)
+            assert ours.unknown(given) == theirs.unknown(given)
+
+
+@needs_native
 @given(st.lists(st.tuples(some_ids, st.booleans()), max_size=3), st.integers(1, 5))
 def test_tables_are_written_alike(columns: list[tuple[list[int], bool]], size: int) -> None:
     lines = b"".join(b"%d\n" % number**3 for number in range(size))

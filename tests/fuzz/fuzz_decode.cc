@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -16,6 +17,7 @@
 #include "samples.h"
 #include "text/decimal.h"
 #include "tiktoken/decoder.h"
+#include "tiktoken/known_tokens.h"
 
 using namespace fuzz;
 
@@ -65,6 +67,23 @@ void check_decoding(Bytes data, size_t width, const std::map<uint32_t, std::stri
   CLAIM(std::string_view(out.get(), size) == expected);
   const std::unique_ptr<char[]> less(new char[size / 2]);
   decoder.write(ids, less.get(), size / 2);  // as where ids have changed since they were measured
+}
+
+// The same where each token is told once it is met, special ones among them.
+void check_known(Bytes data, const std::map<uint32_t, std::string>& special) {
+  std::vector<uint32_t> ids(data.size() / 4);
+  if (!ids.empty()) std::memcpy(ids.data(), data.data(), ids.size() * 4);
+  tokcli::KnownTokens known;
+  for (const auto& [id, token] : special) known.add(id, token);
+  const std::vector<uint32_t> missing = known.unknown(ids);
+  CLAIM(known.measure(ids).has_value() == missing.empty());
+  for (size_t i = 0; i < missing.size(); ++i) known.add(missing[i], tokens()[missing[i] % tokens().size()]);
+  std::string expected;
+  for (const uint32_t id : ids) expected += special.contains(id) ? special.at(id) : tokens()[id % tokens().size()];
+  CLAIM(known.unknown(ids).empty() && known.measure(ids) == expected.size());
+  const std::unique_ptr<char[]> out(new char[expected.size()]);
+  known.write(ids, out.get(), expected.size());
+  CLAIM(std::string_view(out.get(), expected.size()) == expected);
 }
 
 void check_decimal(Bytes data, std::string_view between) {
@@ -208,6 +227,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (i % (flags & 2 ? 4 : 2) != 0) rest[i] = i % 4 == 1 ? rest[i] & 1 : 0;
     }
   }
+  check_known(rest, special);
   check_decoding(rest, flags & 2 ? 4 : 2, special);
   if (rest.size() > 1) check_decoding(bytes.subspan(1), flags & 2 ? 4 : 2, special);  // not aligned
   return 0;

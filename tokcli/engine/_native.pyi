@@ -157,6 +157,18 @@ class Decoder:
         They are uint64. Raise KeyError for an id that is no token, ValueError for a `start` above 2**62.
         """
 
+@final
+class KnownTokens:
+    """The bytes of ids, each told once with `add`, which are joined from then on."""
+
+    def __init__(self) -> None: ...
+    def add(self, ids: list[int], tokens: list[bytes], /) -> None:
+        """Keep the bytes of each id (below 2**32)."""
+    def joined(self, ids: Buffer, /) -> bytes | None:
+        """Return the bytes of ids (uint32); None where one is not known."""
+    def unknown(self, ids: Buffer, /) -> bytes:
+        """Return the ids (uint32) that are not known, each once, in the order in which they come."""
+
 # --- patterns --------------------------------------------------------------------------------------------------------
 
 @final

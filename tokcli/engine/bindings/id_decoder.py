@@ -8,16 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.image import SPELLED, ImageSpec
-from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
+from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder, KnownBytes
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from typing_extensions import Buffer
-
-    from tokcli.engine.spec.decoders import Decoder
 
 
 class IdDecoder:
@@ -58,7 +54,7 @@ class IdDecoder:
     def joined(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids in a row; UnknownTokenError for an id that the vocabulary lacks."""
         if self._native is None:
-            return b"".join(self.each(ids))
+            return self._known.joined(ids)
         try:
             data: bytes = self._native[1].decode(memoryview(array("I", ids)), 4)
         except (KeyError, OverflowError):
@@ -66,42 +62,40 @@ class IdDecoder:
             raise
         return data
 
-    def each(self, ids: Sequence[int]) -> list[bytes]:
-        """Return the bytes of each id; UnknownTokenError for an id that the vocabulary lacks."""
-        if self._table is None:
-            return [self.joined([id]) for id in ids]
+    @cached_property
+    def _known(self) -> KnownBytes:
+        """The bytes of the ids of the table that have been asked for."""
+        return KnownBytes(self._each)
+
+    def _each(self, ids: Sequence[int]) -> list[bytes]:
+        """Return the bytes of each id of the table; UnknownTokenError for an id that it lacks."""
+        table = self._table or {}
         try:
-            return list(map(self._table.__getitem__, ids))
+            return list(map(table.__getitem__, ids))
         except KeyError:
             self._refuse(ids)
             raise
 
     @cached_property
-    def _steps(self) -> tuple[ModuleType, Mapping[int, str], tuple[Decoder, ...]]:
-        """The module of decoders, the text of each id, and the decoders of a tokenizer.json that take these texts."""
-        from tokcli.engine.pipeline import decode_steps
+    def _steps(self) -> Callable[[], ByteDecoder]:
+        """What makes a decoder by the decoders of a tokenizer.json, which take the text of each id."""
+        from tokcli.engine.pipeline.decode_steps import StepDecoders, decoders_in
 
-        return decode_steps, _Texts(self._table or {}), decode_steps.decoders_in(self._spec.decoding.steps)
+        return StepDecoders(_Texts(self._table or {}), decoders_in(self._spec.decoding.steps)).stream
 
     def stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
         spec = self._spec.decoding
         if spec.steps:
-            module, texts, steps = self._steps
-            stream: ByteDecoder = module.decode_stream(texts, steps)
-            return stream
+            return self._steps()
         if spec.drops_space in ("one", "all"):
-            return BeginDecoder(self.each, spec)
+            return BeginDecoder(self.joined, spec)
         if spec.drops_space == "no" and not spec.cleans_spaces:
             return ApartDecoder(self.joined)
         return SpacedDecoder(self.joined, spec)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids."""
-        if self._spec.decoding.steps:
-            module, texts, steps = self._steps
-            data: bytes = module.decoded(ids, texts, steps)
-            return data
         stream = self.stream()
         return stream.add(ids) + stream.finish()
 

@@ -15,23 +15,111 @@ from tokcli.engine.spec import decoders as spec
 from tokcli.engine.spec.decoders import Decoder
 from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.spec.patterns import Characters, LiteralText
-from tokcli.engine.stream.decoding import ByteDecoder, WholeDecoder
+from tokcli.engine.stream.decoding import ByteDecoder, KnownBytes, WholeDecoder
 from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.engine.tokens import check_growth, most_made_of
+
+_JOINING = (spec.ByteLevelDecoder, spec.Fuse, spec.Spaced)  # after these, the tokens are one text
+# Decoders that make the same of every token but the first, and those that leave a text as it is.
+_BY_TOKEN = (*_JOINING, spec.ByteFallback, spec.MetaspaceDecoder, spec.WordPieceDecoder)
+_IN_TEXT = (spec.Fuse, spec.Spaced)
+_SHORT = 4  # characters that replace others, at most, where nothing checks the growth of a text
 
 Step = Callable[[list[str], bool], list[str]]  # the next tokens, and whether they are the last -> texts
 
 
-def decode_stream(texts: Mapping[int, str], decoders: Sequence[Decoder]) -> ByteDecoder:
-    """Return a decoder of ids that come a few at a time, by the texts of their tokens."""
-    steps = _steps_of(decoders)
-    return WholeDecoder(lambda ids: decoded(ids, texts, decoders)) if steps is None else _Steps(texts, steps)
+class StepDecoders:
+    """Makes decoders of ids that come a few at a time, by the texts of their tokens; they share what they have found.
+
+    UnknownTokenError for an id without a text.
+    """
+
+    def __init__(self, texts: Mapping[int, str], decoders: Sequence[Decoder]) -> None:
+        self._texts, self._decoders = texts, decoders
+        self._behind = KnownBytes(lambda ids: behind_others(texts_of(ids, texts), decoders))
+
+    def stream(self) -> ByteDecoder:
+        """Return a decoder."""
+        texts, decoders = self._texts, self._decoders
+        steps = _steps_of(decoders)
+        if steps is None:
+            return WholeDecoder(lambda ids: decoded(ids, texts, decoders))
+        stream = _Steps(texts, steps)
+        return _ApartOnceBegun(stream, self._behind.joined) if _is_apart(decoders) else stream
 
 
 def decoders_in(written: str) -> tuple[Decoder, ...]:
     """Return the decoders in the JSON that an image keeps of them."""
     found: tuple[Decoder, ...] = of_json(tuple[Decoder, ...], json.loads(written))
     return found
+
+
+class _ApartOnceBegun:
+    """Decodes ids by `begin` until there is text; from then on the bytes of an id are the same, whatever is beside it.
+
+    `behind` joins these bytes.
+    """
+
+    def __init__(self, begin: ByteDecoder, behind: Callable[[Sequence[int]], bytes]) -> None:
+        self._begin, self._behind, self._begun = begin, behind, False
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids."""
+        whole = self._behind(ids)  # UnknownTokenError, before anything has changed
+        if self._begun:
+            return whole
+        out, at = b"", 0
+        while at < len(ids) and not out:
+            out = self._begin.add(ids[at : at + 1])
+            at += 1
+        if not out:
+            return b""
+        self._begun = True
+        return out + self._begin.finish() + self._behind(ids[at:])
+
+    def finish(self) -> bytes:
+        """Return the bytes of a text that has not begun yet."""
+        return b"" if self._begun else self._begin.finish()
+
+
+def _is_apart(found: Sequence[Decoder]) -> bool:
+    """Return whether decoders with steps make the same of a token wherever it is, but at the beginning of the text.
+
+    False, too, for a decoder that may make much of a token, which `check_growth` looks at.
+    """
+    is_joined = False
+    for decoder in found:
+        if isinstance(decoder, spec.StripDecoder):
+            is_alike = not is_joined or decoder.stop == 0
+        elif isinstance(decoder, spec.ReplaceDecoder):
+            is_alike = not is_joined and len(decoder.content) <= _SHORT
+        else:
+            is_alike = isinstance(decoder, _IN_TEXT if is_joined else _BY_TOKEN)
+        if not is_alike:
+            return False
+        is_joined |= isinstance(decoder, _JOINING)
+    return True
+
+
+def behind_others(texts: list[str], decoders: Sequence[Decoder]) -> list[bytes]:
+    """Return the bytes of each token behind others, by decoders that make the same of it wherever it is.
+
+    >>> behind_others(["a", "##b"], [spec.WordPieceDecoder("##", cleanup=True)])
+    [b' a', b'b']
+    """
+    texts = ["-", *texts]  # the first is one that is before them
+    is_joined = False
+    for decoder in decoders:
+        if isinstance(decoder, spec.ByteLevelDecoder):
+            texts = [apply(decoder, [text])[0] for text in texts]
+        elif isinstance(decoder, spec.ByteFallback):
+            texts = [text if byte_of(text) is None else apply(decoder, [text])[0] for text in texts]
+        elif isinstance(decoder, spec.Spaced):
+            texts = texts if is_joined else [f" {text}" for text in texts]
+        elif not is_joined and not isinstance(decoder, spec.Fuse):
+            texts = apply(decoder, texts)
+        is_joined |= isinstance(decoder, _JOINING)
+    return [text.encode("utf-8", "surrogateescape") for text in texts[1:]]
 
 
 class _Steps:
@@ -69,7 +157,7 @@ def _steps_of(found: Sequence[Decoder]) -> list[Step] | None:
         if step is None:
             return None
         steps.append(step)
-        is_joined |= isinstance(decoder, (spec.ByteLevelDecoder, spec.Fuse, spec.Spaced))
+        is_joined |= isinstance(decoder, _JOINING)
     return steps
 
 

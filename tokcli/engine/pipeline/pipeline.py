@@ -21,7 +21,7 @@ from tokcli.engine.native_models.text_model import NativeText, Refused
 from tokcli.engine.pipeline.added_tokens import AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned, blanks_of
 from tokcli.engine.pipeline.cut_pattern import CutPattern, cut_pattern_of
-from tokcli.engine.pipeline.decode_steps import decode_stream
+from tokcli.engine.pipeline.decode_steps import StepDecoders
 from tokcli.engine.pipeline.decoders import decoded
 from tokcli.engine.pipeline.models import Model, model_of
 from tokcli.engine.pipeline.normalizers import normalize
@@ -288,7 +288,11 @@ class Pipeline(SpecTokenizer):
 
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
-        return decode_stream(self._texts, self._decoders)
+        return self._step_decoders.stream()
+
+    @cached_property
+    def _step_decoders(self) -> StepDecoders:
+        return StepDecoders(self._texts, self._decoders)
 
     def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""

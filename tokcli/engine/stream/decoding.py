@@ -5,8 +5,11 @@ What the ids of a family decode to is left to the families, which have decoders 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from tokcli.engine import backend
 
 if TYPE_CHECKING:
     from tokcli.engine.spec.image import DecodingSpec
@@ -53,30 +56,66 @@ class WholeDecoder:
         return self._decode(self._held)
 
 
+class KnownBytes:
+    """Joins the bytes of ids, and finds those of each id once: a long text has few distinct ids.
+
+    `each` gives the bytes of each of some ids; UnknownTokenError for an id that the vocabulary lacks.
+
+    >>> known = KnownBytes(lambda ids: [b"%d " % id for id in ids])
+    >>> known.joined([7, 8, 7])
+    b'7 8 7 '
+    """
+
+    def __init__(self, each: Callable[[Sequence[int]], Sequence[bytes]]) -> None:
+        self._each, self._known = each, backend.code().KnownTokens()
+
+    def joined(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids."""
+        try:
+            given = ids if isinstance(ids, memoryview) and ids.format == "I" else array("I", ids)
+        except OverflowError:
+            self._each(ids)  # names the id, which no vocabulary has
+            raise
+        found: bytes | None = self._known.joined(given)
+        if found is None:
+            new = array("I", self._known.unknown(given)).tolist()
+            self._known.add(new, list(self._each(new)))
+            found = self._known.joined(given)
+            assert found is not None
+        return found
+
+
 class BeginDecoder:
     """Decodes ids apart, without one space or all of them at the beginning of the text; see `DecodingSpec`.
 
-    `bytes_of` gives the bytes of each of some ids; UnknownTokenError for an id that the vocabulary lacks.
+    `decode` joins the bytes of ids; UnknownTokenError for an id that the vocabulary lacks.
     """
 
-    def __init__(self, bytes_of: Callable[[Sequence[int]], Sequence[bytes]], spec: DecodingSpec) -> None:
-        self._bytes_of, self._drops_all = bytes_of, spec.drops_space == "all"
+    def __init__(self, decode: Callable[[Sequence[int]], bytes], spec: DecodingSpec) -> None:
+        self._decode, self._drops_all = decode, spec.drops_space == "all"
         self._keeps, self._begins_anew = frozenset(spec.keeps_space), frozenset(spec.begins_anew)
         self._begins = True
 
     def add(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of these ids."""
-        tokens = self._bytes_of(ids)
-        if not self._begins and not self._begins_anew:
-            return b"".join(tokens)
-        out = bytearray()
-        for id, token in zip(ids, tokens, strict=True):
-            if self._begins and token[:1] == b" " and id not in self._keeps:
-                token = token[1:]
-                self._begins = self._drops_all
-            out += token
-            self._begins = id in self._begins_anew or (self._begins and not token)
-        return bytes(out)
+        whole = self._decode(ids)  # UnknownTokenError, before anything has changed
+        ends = [at for at, id in enumerate(ids, 1) if id in self._begins_anew] if self._begins_anew else []
+        if not self._begins and not ends:
+            return whole
+        out, at = [], 0
+        for end in (*ends, len(ids)):
+            while self._begins and at < end:
+                token = self._decode(ids[at : at + 1])
+                if token[:1] == b" " and ids[at] not in self._keeps:
+                    token = token[1:]
+                    self._begins = self._drops_all
+                out.append(token)
+                self._begins = self._begins and not token
+                at += 1
+            out.append(self._decode(ids[at:end]))
+            at = end
+            self._begins |= bool(ends) and ids[end - 1] in self._begins_anew
+        return b"".join(out)
 
     def finish(self) -> bytes:
         """Return b""."""

@@ -8,6 +8,7 @@
 #include "module/bindings.h"
 #include "module/classes/py_vocabulary.h"
 #include "tiktoken/decoder.h"
+#include "tiktoken/known_tokens.h"
 
 using namespace tokcli;
 
@@ -164,6 +165,28 @@ class PyDecoder {
   Decoder decoder_;
 };
 
+// `KnownTokens` of the Python module; the GIL guards it.
+class PyKnownTokens {
+ public:
+  void add(nb::list given_ids, nb::list given_tokens) {
+    const nb::list ids = own_list(given_ids), tokens = own_list(given_tokens);
+    if (nb::len(ids) != nb::len(tokens)) throw nb::value_error("each id needs its bytes");
+    for (size_t i = 0; i < nb::len(ids); ++i) tokens_.add(number_of<uint32_t>(ids[i]), string_of(tokens[i]));
+  }
+  nb::object joined(nb::handle ids) const {
+    const IdsView given(ids);
+    const std::optional<size_t> size = tokens_.measure(given.items());
+    if (!size) return nb::none();
+    const nb::bytes made = new_bytes(*size);
+    tokens_.write(given.items(), PyBytes_AS_STRING(made.ptr()), *size);
+    return made;
+  }
+  nb::bytes unknown(nb::handle ids) const { return to_bytes(tokens_.unknown(IdsView(ids).items())); }
+
+ private:
+  KnownTokens tokens_;
+};
+
 }  // namespace
 
 void bind_vocabulary(nb::module_& module) {
@@ -187,4 +210,9 @@ void bind_vocabulary(nb::module_& module) {
       .def(made_of<PyDecoder, nb::handle, nb::dict>())
       .def("decode", &PyDecoder::decode)
       .def("spans", &PyDecoder::spans);
+  nb::class_<PyKnownTokens>(module, "KnownTokens")
+      .def(nb::init<>())
+      .def("add", &PyKnownTokens::add)
+      .def("joined", &PyKnownTokens::joined)
+      .def("unknown", &PyKnownTokens::unknown);
 }

@@ -79,24 +79,16 @@ std::optional<uint32_t> Decoder::spans(const IdView& ids, int64_t at, bool in_ch
   });
 }
 
-// Tokens are short. Sixteen bytes are copied wherever so many may be read and written, which takes no loop; what is too
-// much is overwritten by the next token.
 void Decoder::write(const IdView& ids, char* out, size_t size) const {
-  char* const out_end = out + size;
+  const char* const end = out + size;
   std::string_view bytes;
   Pace pace;
   for (size_t i = 0; i < ids.count; ++i) {
     pace.step();
     const bool is_ordinary = vocabulary_.token(ids[i], &bytes);
     if (!is_ordinary && !special_token(ids[i], &bytes)) return;
-    if (is_ordinary && bytes.size() <= 16 && out_end - out >= 16 && vocabulary_.may_read(bytes.data(), 16)) {
-      std::memcpy(out, bytes.data(), 16);
-    } else if (bytes.size() <= static_cast<size_t>(out_end - out)) {
-      std::memcpy(out, bytes.data(), bytes.size());
-    } else {
-      return;
-    }
-    out += bytes.size();
+    out = put_token(bytes, is_ordinary && vocabulary_.may_read(bytes.data(), kShortToken), out, end);
+    if (out == nullptr) return;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,22 @@ struct IdView {
   size_t width;
   uint32_t operator[](size_t i) const;
 };
+
+// Writes the bytes of a token, and returns where they end; null where there is no room for them before `end`. Tokens are
+// short: so many bytes are copied wherever they may be read (`may_read`) and written, which takes no loop, and what is too
+// much is overwritten by the next token.
+constexpr size_t kShortToken = 16;
+inline char* put_token(std::string_view token, bool may_read, char* out, const char* end) {
+  const auto room = static_cast<size_t>(end - out);
+  if (may_read && token.size() <= kShortToken && room >= kShortToken) {
+    std::memcpy(out, token.data(), kShortToken);
+  } else if (token.size() > room) {
+    return nullptr;
+  } else if (!token.empty()) {
+    std::memcpy(out, token.data(), token.size());
+  }
+  return out + token.size();
+}
 
 // The tokens of a vocabulary, and special tokens, which are not in its image. An id that is both is the ordinary token.
 class Decoder {
