@@ -16,6 +16,7 @@ from tokcli.cli import options, streams
 from tokcli.cli.declare.command import Command
 from tokcli.cli.declare.conflicts import Excludes
 from tokcli.cli.declare.option import Option, Rows
+from tokcli.cli.decode_batches import BatchDecoder
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.left_of import Left
 from tokcli.cli.inputs.whole_input import read_all, without_mark
@@ -181,7 +182,7 @@ def decode_in_turn(request: DecodeRequest, live: ByteDecoder, ids: Iterable[deco
     """Yield the bytes that are known with the next ids, and at the end the rest, where ids depend on others."""
     for some in ids:
         with named(request, some):
-            yield live.add(decoder.without(some.tolist() if isinstance(some, memoryview) else some, request.left_out))
+            yield live.add(decoder.without(some, request.left_out))
     yield live.finish()
 
 
@@ -244,9 +245,16 @@ def known_id(encoding: Encoding, token: int) -> bytes:
 
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
     """Decode each record of an input, and write its text as a record or a JSON object."""
-    kind = request.options.records or "lines"
+    asked, kind = request.options, request.options.records or "lines"
+    is_plain = not (asked.as_json or asked.all_fields or request.left_out)
+    whole = BatchDecoder(request.encoding, kind) if is_plain and BatchDecoder.fits(request.encoding) else None
     left = Left(source)
     for batch in records.read_batches(source, kind, as_text=False):
+        if whole is not None and (made := whole.decode(batch, asked.field)) is not None:
+            output.write(made[0])
+            left.add(made[1], [])
+            batch.finish(output)
+            continue
         for record in batch.records():
             with streams.naming(record.shown):
                 if kind != "jsonl":
