@@ -130,3 +130,14 @@ def test_a_space_that_llama_cpp_puts_before_a_text_has_no_place(tmp_path: Path) 
     vocabulary = llama(tmp_path / "spm.gguf", token_type=(kinds, INT32))
     answer = json.loads(ok("encode", "-e", vocabulary, "--json", "--offsets", "char", "-t", "a aé"))
     assert answer == {"ids": [261, 261, 3 + 0xC3, 3 + 0xA9], "offsets": [[0, 1], [1, 3], [3, 4], [3, 4]]}
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2"), ("-n", "0"), ("--append-special", "<|endoftext|>")], ids=" ".join)
+@pytest.mark.parametrize("unit", ["byte", "char"])
+def test_records_that_are_encoded_together_have_the_places_of_each_alone(unit: str, more: tuple[str, ...]) -> None:
+    texts = [TEXT, "", "plain text of four words", "\U0001f64b\u200d\u2640\ufe0f!", "a"]
+    common = ("encode", "--json", "--offsets", unit, *more)
+    data = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+    alone = b"".join(ok(*common, "-t", text) for text in texts)
+    assert ok(*common, "--records", "jsonl", data=data) == alone
+    assert ok(*common, "--records", "lines", data="".join(f"{text}\n" for text in texts).encode()) == alone

@@ -21,7 +21,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
-        if not writer.takes_batches:
+        if not writer.takes_batches or (asked.offsets and request.adds_tokens):  # which have no place
             return None
         return render_batch(request, batch, writer)
 

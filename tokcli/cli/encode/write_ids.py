@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from tokcli.cli.encode.spool import Spool
 from tokcli.cli.json_stream import JsonStream, around, line
 from tokcli.cli.record import SEPARATOR
 from tokcli.cli.streams import Output
@@ -29,7 +28,6 @@ Members = dict[str, Sequence[int]]
 TRUNCATED = {"truncated": True}  # of a JSON object whose ids or text were cut
 
 STEP_TOKENS = 1 << 15  # whose places are made at once: their lines fit into a cache, and into memory that is used again
-SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to a temporary file
 
 
 class IdWriter:
@@ -109,6 +107,15 @@ def limited(buffers: Iterator[memoryview], limit: int | None) -> Iterator[tuple[
         yield ids, False
 
 
+def records_of(
+    ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool]
+) -> Iterator[tuple[memoryview, bool]]:
+    """Yield up to `limit` ids of each record, with whether it is cut; the arguments are those of `render_records`."""
+    for at, (begin, end) in enumerate(pairwise(offsets)):
+        last = end if limit is None else min(end, begin + limit)
+        yield ids[begin:last], last < end or (at < len(cut) and cut[at])
+
+
 def last_of(buffers: Iterable[memoryview], limit: int, skip: Callable[[memoryview], None]) -> Iterator[memoryview]:
     """Yield the last `limit` ids, holding no more than these and a buffer; `skip` is called with all ids before."""
     held: deque[memoryview] = deque()
@@ -178,9 +185,8 @@ class JsonWriter(TextWriter):
         if not any(cut):
             return super().render_records(ids, offsets, None)
         parts, cut_after = [], b"], " + line(TRUNCATED)[1:]
-        for (begin, end), is_cut in zip(pairwise(offsets), cut, strict=True):
-            kept = ids[begin : end if limit is None else min(end, begin + limit)]
-            parts += [self._before, self.render(kept), cut_after if is_cut else self._after]
+        for some, is_cut in records_of(ids, offsets, limit, cut):
+            parts += [self._before, self.render(some), cut_after if is_cut else self._after]
         return b"".join(parts), True
 
     def begin(self) -> None:
@@ -211,6 +217,7 @@ class SpanCounter:
 
     def __init__(self, unit: str, encoding: Encoding) -> None:
         self._in_chars, self._tokenizer = unit == "char", encoding.tokenizer
+        self.is_able = not encoding.tokenizer.sees_whole_texts  # the bytes of tokens are the text
         self._at = 0
 
     def begin(self) -> None:
@@ -224,6 +231,10 @@ class SpanCounter:
             spans = self._tokenizer.token_spans(some, self._at, in_chars=self._in_chars)
             self._at = spans[-1]
             yield some, spans
+
+    def of_record(self, ids: memoryview) -> Spans:
+        """Return the spans of all tokens of a record."""
+        return self._tokenizer.token_spans(ids, 0, in_chars=self._in_chars)
 
     def skip(self, ids: memoryview) -> None:
         """Count on behind these tokens."""
@@ -265,11 +276,21 @@ class OffsetLines(IdWriter):
 class OffsetObjects(JsonWriter):
     """Writes a JSON object with ids and offsets; the offsets wait in a spool until the ids are written."""
 
-    takes_batches = False
-
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter = counter
+        self._counter, self.takes_batches = counter, counter.is_able
+
+    def render_records(
+        self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
+    ) -> tuple[Buffer, bool]:
+        before_places = around("offsets", is_array=True)[0][1:]
+        between = b"], " + before_places, b"], %b, %b" % (line(TRUNCATED)[1:-2], before_places)
+        parts, is_any_cut = [], False
+        for some, is_cut in records_of(ids, offsets, limit, cut):
+            places = format_json(self._counter.of_record(some)) if len(some) else b""
+            parts += [self._before, decoder.format_ids(some, b", "), between[is_cut], places, self._after]
+            is_any_cut |= is_cut
+        return b"".join(parts), is_any_cut
 
     def begin(self) -> None:
         super().begin()
@@ -334,44 +355,6 @@ class NpyWriter(IdWriter):
             return
         self.output.write(npy.header(self._count))
         self._spool.copy_to(self.output)
-
-
-class Spool:
-    """Bytes that are to be written later: in memory up to SPOOL_BYTES, then in a temporary file without a name."""
-
-    def __init__(self) -> None:
-        self.size = 0  # bytes
-        self._parts: list[Buffer] = []
-        self._file: IO[bytes] | None = None
-
-    def write(self, data: Buffer) -> None:
-        """Add bytes at the end."""
-        self.size += memoryview(data).nbytes
-        self._parts.append(data)
-        if self.size <= SPOOL_BYTES:
-            return
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `copy_to`, or with the process
-        self._file.writelines(self._parts)
-        self._parts.clear()
-
-    def blocks(self) -> Iterator[Buffer]:
-        """Yield all bytes, in blocks; none may be added from then on."""
-        if self._file is not None:
-            self._file.seek(0)
-            yield from iter(partial(self._file.read, SPOOL_BYTES), b"")
-        yield from self._parts
-
-    def close(self) -> None:
-        """Close the temporary file, if there is one; its bytes are lost."""
-        if self._file is not None:
-            self._file.close()
-
-    def copy_to(self, output: Output) -> None:
-        """Write all bytes to the output, and close the temporary file."""
-        for block in self.blocks():
-            output.write(block)
-        self.close()
 
 
 def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdWriter:

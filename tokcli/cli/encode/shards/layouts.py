@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tokcli.atomic import Replacement, new_file_mode
-from tokcli.cli.encode.write_ids import Spool
+from tokcli.cli.encode.spool import Spool
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.engine.stream import npy
 from tokcli.engine.stream.ids import U16_IDS, BinaryFormat, in_other_order

@@ -9,7 +9,7 @@ from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_records import encode_batch
 from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_writer import ShardWriter
-from tokcli.cli.encode.write_ids import Spool
+from tokcli.cli.encode.spool import Spool
 from tokcli.cli.inputs.input_facts import size_on_disk
 from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.inputs.sections import Section, is_one_piece, record_from

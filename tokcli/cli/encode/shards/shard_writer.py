@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli.encode.shards.layouts import WIDTH, Shard
 from tokcli.cli.encode.shards.shard_folder import NextDocument, ShardFolder
-from tokcli.cli.encode.write_ids import IdWriter, Spool
+from tokcli.cli.encode.spool import Spool
+from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.engine.stream.ids import BinaryFormat, packed_records
 
 if TYPE_CHECKING:
