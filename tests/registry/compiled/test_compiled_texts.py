@@ -88,6 +88,18 @@ def test_any_ids_decode_as_by_the_rules_at_once_and_a_few_at_a_time(name: str, t
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_decoding_looks_up_the_ids_that_it_gets_and_no_others(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = load_encoding(FOLDER / name).encode(TEXTS[1])
+    looked_up, look_up = list[int](), TokenTable.__getitem__
+    monkeypatch.setattr(TokenTable, "__len__", lambda _: pytest.fail("all ids were counted"))
+    monkeypatch.setattr(TokenTable, "__iter__", lambda _: pytest.fail("all ids were listed"))
+    monkeypatch.setattr(TokenTable, "__getitem__", lambda table, id: looked_up.append(id) or look_up(table, id))
+    again = load_encoding(FOLDER / name)
+    assert again.decode(ids * 3) == again.decode(ids * 3)
+    assert sorted(looked_up) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_what_the_tables_do_not_tell_is_read_again(name: str) -> None:
     load_encoding(FOLDER / name)
     again = load_encoding(FOLDER / name)

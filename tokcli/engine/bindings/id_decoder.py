@@ -69,9 +69,9 @@ class IdDecoder:
 
     def _each(self, ids: Sequence[int]) -> list[bytes]:
         """Return the bytes of each id of the table; UnknownTokenError for an id that it lacks."""
-        table = self._table or {}
+        assert self._table is not None
         try:
-            return list(map(table.__getitem__, ids))
+            return list(map(self._table.__getitem__, ids))
         except KeyError:
             self._refuse(ids)
             raise
@@ -81,7 +81,14 @@ class IdDecoder:
         """What makes a decoder by the decoders of a tokenizer.json, which take the text of each id."""
         from tokcli.engine.pipeline.decode_steps import StepDecoders, decoders_in
 
-        return StepDecoders(_Texts(self._table or {}), decoders_in(self._spec.decoding.steps)).stream
+        table = {} if self._table is None else self._table  # (to ask whether a table has any takes long)
+        return StepDecoders(_Texts(table), decoders_in(self._spec.decoding.steps)).stream
+
+    @cached_property
+    def _spaces(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The ids that keep a space at the beginning, and those behind which there is another beginning."""
+        spec = self._spec.decoding
+        return frozenset(spec.keeps_space), frozenset(spec.begins_anew)
 
     def stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
@@ -89,7 +96,7 @@ class IdDecoder:
         if spec.steps:
             return self._steps()
         if spec.drops_space in ("one", "all"):
-            return BeginDecoder(self.joined, spec)
+            return BeginDecoder(self.joined, spec.drops_space, *self._spaces)
         if spec.drops_space == "no" and not spec.cleans_spaces:
             return ApartDecoder(self.joined)
         return SpacedDecoder(self.joined, spec)

@@ -36,6 +36,7 @@ class StepDecoders:
 
     def __init__(self, texts: Mapping[int, str], decoders: Sequence[Decoder]) -> None:
         self._texts, self._decoders = texts, decoders
+        self._is_apart = _is_apart(decoders)
         self._behind = KnownBytes(lambda ids: behind_others(texts_of(ids, texts), decoders))
 
     def stream(self) -> ByteDecoder:
@@ -45,7 +46,7 @@ class StepDecoders:
         if steps is None:
             return WholeDecoder(lambda ids: decoded(ids, texts, decoders))
         stream = _Steps(texts, steps)
-        return _ApartOnceBegun(stream, self._behind.joined) if _is_apart(decoders) else stream
+        return _ApartOnceBegun(stream, self._behind.joined) if self._is_apart else stream
 
 
 def decoders_in(written: str) -> tuple[Decoder, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from tokcli.engine import backend
 
 if TYPE_CHECKING:
-    from tokcli.engine.spec.image import DecodingSpec
+    from tokcli.engine.spec.image import DropsSpace
 
 
 class ByteDecoder(Protocol):
@@ -86,14 +86,21 @@ class KnownBytes:
 
 
 class BeginDecoder:
-    """Decodes ids apart, without one space or all of them at the beginning of the text; see `DecodingSpec`.
+    """Decodes ids apart, without one space or all of them at the beginning of the text.
 
-    `decode` joins the bytes of ids; UnknownTokenError for an id that the vocabulary lacks.
+    `decode` joins the bytes of ids; UnknownTokenError for an id that the vocabulary lacks. The others are as in
+    `DecodingSpec`.
     """
 
-    def __init__(self, decode: Callable[[Sequence[int]], bytes], spec: DecodingSpec) -> None:
-        self._decode, self._drops_all = decode, spec.drops_space == "all"
-        self._keeps, self._begins_anew = frozenset(spec.keeps_space), frozenset(spec.begins_anew)
+    def __init__(
+        self,
+        decode: Callable[[Sequence[int]], bytes],
+        drops_space: DropsSpace,
+        keeps_space: frozenset[int],
+        begins_anew: frozenset[int],
+    ) -> None:
+        self._decode, self._drops_all = decode, drops_space == "all"
+        self._keeps, self._begins_anew = keeps_space, begins_anew
         self._begins = True
 
     def add(self, ids: Sequence[int]) -> bytes:
