@@ -56,7 +56,8 @@ class IdDecoder:
         if self._native is None:
             return self._known.joined(ids)
         try:
-            data: bytes = self._native[1].decode(memoryview(array("I", ids)), 4)
+            given = ids if isinstance(ids, memoryview) else memoryview(array("I", ids))
+            data: bytes = self._native[1].decode(given, given.itemsize)
         except (KeyError, OverflowError):
             self._refuse(ids)
             raise

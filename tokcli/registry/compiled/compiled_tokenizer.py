@@ -117,6 +117,9 @@ class CompiledTokenizer(TextTokenizer):
     def decode(self, ids: Sequence[int]) -> bytes:
         return self._ids.decode(ids) if self._ids.is_able else self.whole.decode(ids)
 
+    def decode_array(self, ids: memoryview) -> bytes:
+        return self._ids.decode(ids) if self._ids.is_able else self.whole.decode_array(ids)
+
     def decode_stream(self) -> ByteDecoder | None:
         if self.decodes_context_free:
             return None
