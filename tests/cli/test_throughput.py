@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -199,7 +200,7 @@ def test_counting_loads_no_more_than_it_needs() -> None:
     assert ran.stdout == "2\n"
     loaded = set(ran.stderr.split())
     heavy = {"regex", "rich", "requests", "platformdirs", "dataclasses", "pathlib", "json", "tempfile", "hashlib",
-             "importlib.metadata", "locale", "numpy", "filelock", "dis"}  # fmt: skip
+             "importlib.metadata", "locale", "numpy", "filelock", "dis", "platform"}  # fmt: skip
     assert heavy & loaded == set()
 
 
@@ -217,3 +218,17 @@ def test_a_module_that_is_seldom_used_is_loaded_when_something_of_it_is_used() -
         "print(unused, 'hsv_to_rgb' in vars(sys.modules['colorsys']), colorsys.hsv_to_rgb is hsv_to_rgb)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], env=without_coverage()) == b"False True True\n"
+
+
+def test_what_is_known_of_such_a_module_does_not_load_it() -> None:
+    code = (
+        "import sys; from tokcli.__main__ import _load_when_used as seldom; seldom('colorsys', ONE_SIXTH='known')\n"
+        "import colorsys; known = colorsys.ONE_SIXTH; loaded = 'hsv_to_rgb' in vars(sys.modules['colorsys'])\n"
+        "from colorsys import hsv_to_rgb; import colorsys; print(loaded, known, colorsys.ONE_SIXTH == 1 / 6)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], env=without_coverage()) == b"False known True\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "uname"), reason="platform is loaded there")
+def test_the_name_of_the_system_is_what_platform_says() -> None:
+    assert platform.system() == os.uname().sysname
