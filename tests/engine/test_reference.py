@@ -16,6 +16,7 @@ from source_tree import PACKAGE
 from support import hard_text
 
 from tokcli.engine import backend, reference
+from tokcli.engine.tokens import spans_of
 
 needs_native = pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
 native: Any = backend.native()
@@ -51,7 +52,7 @@ json_line = st.one_of(
 any_bytes = st.one_of(hard_text(8).map(str.encode), st.binary(max_size=12))
 
 
-NATIVE_ALONE = {"PieceTable.count"}  # it takes what only native code splits by
+NATIVE_ALONE = {"PieceTable.count", "KnownTokens.spans"}  # by what only native code splits by, and `tokens.spans_of`
 
 
 def functions_in(found: ast.Module | ast.ClassDef, prefix: str = "") -> dict[str, ast.arguments]:
@@ -130,8 +131,12 @@ def test_records_are_packed_alike(ids: list[int], places: list[int], extra: int 
 @given(
     st.lists(st.dictionaries(uint32 | st.integers(0, 9), st.binary(max_size=20), max_size=5), max_size=3),
     st.lists(uint32 | st.integers(0, 9), max_size=8),
+    st.integers(-2, 9),
+    st.booleans(),
 )
-def test_known_tokens_are_joined_alike(told: list[dict[int, bytes]], others: list[int]) -> None:
+def test_known_tokens_are_joined_alike(
+    told: list[dict[int, bytes]], others: list[int], start: int, in_chars: bool
+) -> None:
     ours, theirs = reference.KnownTokens(), native.KnownTokens()
     for tokens in told:
         for known in (ours, theirs):
@@ -140,6 +145,10 @@ def test_known_tokens_are_joined_alike(told: list[dict[int, bytes]], others: lis
             given = array("I", ids)
             assert ours.joined(given) == theirs.joined(given)
             assert ours.unknown(given) == theirs.unknown(given)
+            if ours.joined(given) is not None:
+                each = [ours.joined(array("I", [id])) for id in ids]
+                expected = spans_of(map(bytes, each), start, in_chars=in_chars)
+                assert array("Q", theirs.spans(given, start, in_chars)) == expected
 
 
 @needs_native

@@ -84,6 +84,10 @@ void check_known(Bytes data, const std::map<uint32_t, std::string>& special) {
   const std::unique_ptr<char[]> out(new char[expected.size()]);
   known.write(ids, out.get(), expected.size());
   CLAIM(std::string_view(out.get(), expected.size()) == expected);
+  const std::unique_ptr<uint64_t[]> spans(new uint64_t[2 * ids.size()]);
+  known.spans(ids, 0, false, spans.get());
+  CLAIM(ids.empty() || spans[2 * ids.size() - 1] == expected.size());
+  known.spans(ids, 0, true, spans.get());
 }
 
 void check_decimal(Bytes data, std::string_view between) {

@@ -166,6 +166,8 @@ class KnownTokens:
         """Keep the bytes of each id (below 2**32)."""
     def joined(self, ids: Buffer, /) -> bytes | None:
         """Return the bytes of ids (uint32); None where one is not known."""
+    def spans(self, ids: Buffer, start: SupportsIndex, in_chars: bool, /) -> bytes | None:
+        """Return the spans of ids as `Decoder.spans` does; None where one is not known."""
     def unknown(self, ids: Buffer, /) -> bytes:
         """Return the ids (uint32) that are not known, each once, in the order in which they come."""
 

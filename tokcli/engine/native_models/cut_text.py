@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import NativeRecords, NativeText, Refused
+from tokcli.engine.stream.decoding import KnownBytes
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import special_finder
-from tokcli.engine.tokens import Spans, Tokens, joined, joined_ids, spans_of
+from tokcli.engine.tokens import Tokens, joined, joined_ids
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ class CutText(NativeText):
             before = ""  # text after a token begins anew
         tokens = joined(parts)
         if by_bytes is not None:
-            tokens.spans = spans_by_bytes(list(map(by_bytes, tokens.ids)), text, self._name)
+            _check_same([self._known.joined(tokens.ids)], text, self._name)
+            tokens.spans = self._known.spans(tokens.ids, 0)
         return tokens, total
 
     def part_ends(self, text: memoryview, size: int) -> memoryview:
@@ -166,25 +168,31 @@ class CutText(NativeText):
         return Tokens(ids, spans=spans)
 
     def _by_bytes(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens:
-        bytes_of = cache(self._bytes_of or bytes)
-        ids: list[int] = []
-        tokens: list[bytes] = []
+        parts, texts = list[Tokens](), list[bytes]()
+        place = 0
         for part in self._fragments(text, allowed):
-            found = self._ids_of(part)
-            begun = len(tokens)
-            ids += found
-            tokens += map(bytes_of, found)
-            if part.space and begun < len(tokens):
-                tokens[begun] = tokens[begun].removeprefix(part.space.encode())
-        return Tokens(ids, spans=spans_by_bytes(tokens, text, self._name))
+            ids = self._ids_of(part)
+            data = self._known.joined(ids)
+            spaces = len(part.space) if data.startswith(part.space.encode()) else 0  # which are not in the text
+            texts.append(data[spaces:])
+            spans = self._known.spans(ids, place - spaces)
+            if spans:
+                spans[0], place = (place if spaces else spans[0]), spans[-1]
+            parts.append(Tokens(ids, spans=spans))
+        _check_same(texts, text, self._name)
+        return joined(parts)
+
+    @cached_property
+    def _known(self) -> KnownBytes:
+        bytes_of = self._bytes_of or bytes
+        return KnownBytes(lambda ids: list(map(bytes_of, ids)))
 
 
 def _one(id: int) -> memoryview:
     return memoryview(array("I", [id]))
 
 
-def spans_by_bytes(tokens: Sequence[bytes], text: TextOrUtf8, name: str) -> Spans:
-    """Return the places of tokens by their bytes; InputError, which names the vocabulary, if the text has others."""
-    if b"".join(tokens) != (text.encode() if isinstance(text, str) else bytes(text)):
+def _check_same(parts: Sequence[bytes], text: TextOrUtf8, name: str) -> None:
+    """Raise InputError, which names the vocabulary, if the bytes of tokens are not those of the text."""
+    if b"".join(parts) != (text.encode() if isinstance(text, str) else bytes(text)):
         raise InputError(f"{name} changes this text: the places of its tokens are not known")
-    return spans_of(tokens)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tokcli.engine import backend
+from tokcli.engine.tokens import spans_of
 
 if TYPE_CHECKING:
     from tokcli.engine.spec.image import DropsSpace
@@ -71,18 +72,36 @@ class KnownBytes:
 
     def joined(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of these ids."""
-        try:
-            given = ids if isinstance(ids, memoryview) and ids.format == "I" else array("I", ids)
-        except OverflowError:
-            self._each(ids)  # names the id, which no vocabulary has
-            raise
+        given = self._given(ids)
         found: bytes | None = self._known.joined(given)
         if found is None:
-            new = array("I", self._known.unknown(given)).tolist()
-            self._known.add(new, list(self._each(new)))
+            self._learn(given)
             found = self._known.joined(given)
             assert found is not None
         return found
+
+    def spans(self, ids: Sequence[int], start: int) -> array[int]:
+        """Return the spans of these ids in characters, `start` of which are before them; see `spans_of`."""
+        if not backend.is_native():
+            return spans_of((self.joined([id]) for id in ids), start)
+        given = self._given(ids)
+        found: bytes | None = self._known.spans(given, start, True)
+        if found is None:
+            self._learn(given)
+            found = self._known.spans(given, start, True)
+            assert found is not None
+        return array("Q", found)
+
+    def _given(self, ids: Sequence[int]) -> memoryview | array[int]:
+        try:
+            return ids if isinstance(ids, memoryview) and ids.format == "I" else array("I", ids)
+        except OverflowError:
+            self._each(ids)  # names the id, which no vocabulary has
+            raise
+
+    def _learn(self, ids: memoryview | array[int]) -> None:
+        new = array("I", self._known.unknown(ids)).tolist()
+        self._known.add(new, list(self._each(new)))
 
 
 class BeginDecoder:

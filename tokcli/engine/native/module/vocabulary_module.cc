@@ -105,6 +105,12 @@ nb::bytes make_packed_image(nb::handle body, nb::handle sizes, nb::handle runs, 
                    .lefts = bytes_of(lefts)});
 }
 
+int64_t place_of(int64_t at) {
+  constexpr int64_t kMost = int64_t{1} << 62;  // to which the size of any text can be added, or taken from its negative
+  if (at > kMost || at < -kMost) throw nb::value_error("no text is so long");
+  return at;
+}
+
 // `Decoder` of the Python module. It keeps its vocabulary alive.
 class PyDecoder {
  public:
@@ -135,11 +141,6 @@ class PyDecoder {
  private:
   static IdView view_of_ids(const IdsView& ids) {
     return {reinterpret_cast<const uint8_t*>(ids.data()), ids.size(), sizeof(uint32_t)};
-  }
-  static int64_t place_of(int64_t at) {
-    constexpr int64_t kMost = int64_t{1} << 62;  // to which the size of any text can be added, or taken from its negative
-    if (at > kMost || at < -kMost) throw nb::value_error("no text is so long");
-    return at;
   }
   nb::bytes decode_view(const IdView& ids) const {
     size_t size = 0;
@@ -181,6 +182,14 @@ class PyKnownTokens {
     tokens_.write(given.items(), PyBytes_AS_STRING(made.ptr()), *size);
     return made;
   }
+  nb::object spans(nb::handle ids, Number<int64_t> given_start, bool in_chars) const {
+    const IdsView given(ids);
+    const int64_t start = place_of(given_start);
+    if (!tokens_.measure(given.items())) return nb::none();
+    const nb::bytes made = new_bytes(given.size() * 2 * sizeof(uint64_t));
+    tokens_.spans(given.items(), start, in_chars, reinterpret_cast<uint64_t*>(PyBytes_AS_STRING(made.ptr())));
+    return made;
+  }
   nb::bytes unknown(nb::handle ids) const { return to_bytes(tokens_.unknown(IdsView(ids).items())); }
 
  private:
@@ -214,5 +223,6 @@ void bind_vocabulary(nb::module_& module) {
       .def(nb::init<>())
       .def("add", &PyKnownTokens::add)
       .def("joined", &PyKnownTokens::joined)
+      .def("spans", &PyKnownTokens::spans)
       .def("unknown", &PyKnownTokens::unknown);
 }

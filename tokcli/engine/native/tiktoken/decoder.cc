@@ -55,27 +55,25 @@ namespace {
 bool goes_on(char byte) { return !begins_char(static_cast<uint8_t>(byte)); }
 
 // Returns how many bytes of a token do not begin a character. Those of most tokens are looked at together.
-size_t inner_bytes_of(std::string_view token, const Vocabulary& vocabulary) {
-  if (token.size() > sizeof(uint64_t) || !vocabulary.may_read(token.data(), sizeof(uint64_t)))
+size_t inner_bytes_of(std::string_view token, bool may_read) {
+  if (token.size() > sizeof(uint64_t) || !may_read)
     return static_cast<size_t>(std::count_if(token.begin(), token.end(), goes_on));
   return inner_of_eight(token.data(), token.size());
 }
 
-// Writes the span of a token with this many characters, or bytes, of which `at` begin before it.
-uint64_t* put_span(int64_t& at, bool begins_inside, size_t size, uint64_t* out) {
-  *out++ = static_cast<uint64_t>(std::max<int64_t>(at - begins_inside, 0));
-  at += static_cast<int64_t>(size);
-  *out++ = static_cast<uint64_t>(std::max<int64_t>(at, 0));
+}  // namespace
+
+uint64_t* put_span(std::string_view token, bool may_read, bool in_chars, int64_t* at, uint64_t* out) {
+  const bool begins_inside = in_chars && !token.empty() && goes_on(token[0]);
+  *out++ = static_cast<uint64_t>(std::max<int64_t>(*at - begins_inside, 0));
+  *at += static_cast<int64_t>(token.size() - (in_chars ? inner_bytes_of(token, may_read) : 0));
+  *out++ = static_cast<uint64_t>(std::max<int64_t>(*at, 0));
   return out;
 }
 
-}  // namespace
-
-// (A character belongs to every token that has bytes of it.)
 std::optional<uint32_t> Decoder::spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const {
   return each_token(ids, [&](std::string_view bytes) {
-    out = put_span(at, in_chars && !bytes.empty() && goes_on(bytes[0]),
-                   bytes.size() - (in_chars ? inner_bytes_of(bytes, vocabulary_) : 0), out);
+    out = put_span(bytes, vocabulary_.may_read(bytes.data(), sizeof(uint64_t)), in_chars, &at, out);
   });
 }
 

@@ -38,6 +38,11 @@ inline char* put_token(std::string_view token, bool may_read, char* out, const c
   return out + token.size();
 }
 
+// Writes the span of a token (text/spans.h), and returns where it ends; `at` bytes or characters (`in_chars`) begin before
+// the token, and those that begin in it are added. A character belongs to every token that has bytes of it. `may_read`:
+// eight bytes of the token may be read.
+uint64_t* put_span(std::string_view token, bool may_read, bool in_chars, int64_t* at, uint64_t* out);
+
 // The tokens of a vocabulary, and special tokens, which are not in its image. An id that is both is the ordinary token.
 class Decoder {
  public:

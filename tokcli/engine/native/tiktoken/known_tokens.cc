@@ -58,9 +58,18 @@ void KnownTokens::write(std::span<const uint32_t> ids, char* out, size_t size) c
   for (const uint32_t id : ids) {
     pace.step();
     if (!token(id, &bytes)) return;
-    const bool may_read = bytes.data() >= bytes_.data() && bytes.data() < bytes_.data() + bytes_.size();
-    out = put_token(bytes, may_read, out, end);
+    out = put_token(bytes, may_read(bytes), out, end);
     if (out == nullptr) return;
+  }
+}
+
+void KnownTokens::spans(std::span<const uint32_t> ids, int64_t at, bool in_chars, uint64_t* out) const {
+  std::string_view bytes;
+  Pace pace;
+  for (const uint32_t id : ids) {
+    pace.step();
+    if (!token(id, &bytes)) return;
+    out = put_span(bytes, may_read(bytes), in_chars, &at, out);
   }
 }
 

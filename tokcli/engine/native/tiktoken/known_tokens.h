@@ -23,6 +23,8 @@ class KnownTokens {
   std::optional<size_t> measure(std::span<const uint32_t> ids) const;
   // Writes the bytes of ids that are all known, exactly the `size` that `measure` has found.
   void write(std::span<const uint32_t> ids, char* out, size_t size) const;
+  // Writes the span of each of the ids, which are all known, as Decoder::spans does.
+  void spans(std::span<const uint32_t> ids, int64_t at, bool in_chars, uint64_t* out) const;
 
  private:
   static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -40,6 +42,10 @@ class KnownTokens {
     return rare_token(id, out);
   }
   bool rare_token(uint32_t id, std::string_view* out) const;
+  // Returns whether kShortToken bytes of a token may be read.
+  bool may_read(std::string_view token) const {
+    return token.data() >= bytes_.data() && token.data() < bytes_.data() + bytes_.size();
+  }
 
   std::vector<Place> places_;
   std::string bytes_ = std::string(kShortToken, '\0');  // of all tokens, and so many more, for put_token to read
