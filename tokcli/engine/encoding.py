@@ -315,7 +315,7 @@ class Encoding(EncodingVocabulary):
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
-        return self._decoded(self.tokenizer.decode, tokens)
+        return self._bytes(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """Return the text of ids; `errors` is `bytes.decode`'s: by default bytes that are not UTF-8 become U+FFFD."""
@@ -323,9 +323,14 @@ class Encoding(EncodingVocabulary):
 
     def _text(self, tokens: Sequence[int], errors: str, name: str = "tokens") -> str:
         arguments.check_text(errors, "errors")
-        if errors == "replace":
+        if errors == "replace" and not arguments.is_array(tokens):
             return self._decoded(self.tokenizer.decode_text, tokens, name)
-        return self._decoded(self.tokenizer.decode, tokens, name).decode("utf-8", errors=errors)
+        return self._bytes(tokens, name).decode("utf-8", errors=errors)
+
+    def _bytes(self, tokens: Sequence[int], name: str = "tokens") -> bytes:
+        if isinstance(tokens, memoryview) and arguments.is_array(tokens):
+            return self.tokenizer.decode_array(tokens)
+        return self._decoded(self.tokenizer.decode, tokens, name)
 
     def _decoded(
         self, decode: Callable[[Sequence[int]], Decoded], tokens: Sequence[int], name: str = "tokens"
@@ -385,4 +390,4 @@ class Encoding(EncodingVocabulary):
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """Return the bytes of each sequence of ids; `num_threads`, which tiktoken has, changes nothing."""
         texts = enumerate(arguments.batch_in(batch, num_threads))
-        return [self._decoded(self.tokenizer.decode, tokens, f"batch[{at}]") for at, tokens in texts]
+        return [self._bytes(tokens, f"batch[{at}]") for at, tokens in texts]

@@ -7,6 +7,7 @@ import pickle
 import random
 import shutil
 import struct
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tokcli.errors import UnknownTokenError, VocabularyError
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.compile import load_data
 from tokcli.registry.compiled.compiled_tokenizer import CompiledTokenizer
-from tokcli.registry.encodings import load_encoding
+from tokcli.registry.encodings import get_encoding, load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
 FILES = ["bpe.model", "unigram.model", "word.model", "char.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
@@ -97,6 +98,19 @@ def test_decoding_looks_up_the_ids_that_it_gets_and_no_others(name: str, monkeyp
     again = load_encoding(FOLDER / name)
     assert again.decode(ids * 3) == again.decode(ids * 3)
     assert sorted(looked_up) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("name", [*FILES, "o200k_base"])
+def test_an_array_of_ids_decodes_as_a_list_of_them(name: str) -> None:
+    encoding = load_encoding(FOLDER / name) if name in FILES else get_encoding(name)
+    ids = encoding.encode_array(TEXTS[1])
+    for given in (ids, ids[1:], ids[::2], ids[:0], array("I", ids), memoryview(array("Q", ids))):
+        assert encoding.decode(given) == encoding.decode(given.tolist())
+        assert encoding.decode_bytes(given) == encoding.decode_bytes(given.tolist())
+    wrong = memoryview(array("I", [*ids, encoding.n_vocab + 5]))
+    for decode in (encoding.decode, encoding.decode_bytes):
+        with pytest.raises(UnknownTokenError, match=str(encoding.n_vocab + 5)):
+            decode(wrong)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -109,6 +109,15 @@ def token_ids(tokens: object, name: str = "tokens") -> list[int]:
     return found
 
 
+def is_array(tokens: object) -> bool:
+    """Return whether ids are such an array as `encode_array` returns: numbers of 32 bits without gaps between them.
+
+    >>> is_array(memoryview(bytes(8)).cast("I")), is_array([0, 0])
+    (True, False)
+    """
+    return isinstance(tokens, memoryview) and tokens.format == "I" and tokens.strides == (tokens.itemsize,)
+
+
 def check_sequence(tokens: object, name: str = "tokens") -> None:
     """Raise TypeError for ids that have no order, as in a set, or can be read only once, as from an iterator."""
     if isinstance(tokens, (str, AbstractSet, Mapping, Iterator)) or not isinstance(tokens, Iterable):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine.base.arguments import is_array
 from tokcli.engine.spec.image import SPELLED, ImageSpec
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder, KnownBytes
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
@@ -56,8 +57,8 @@ class IdDecoder:
         if self._native is None:
             return self._known.joined(ids)
         try:
-            given = ids if isinstance(ids, memoryview) else memoryview(array("I", ids))
-            data: bytes = self._native[1].decode(given, given.itemsize)
+            given = ids if is_array(ids) else memoryview(array("I", ids))
+            data: bytes = self._native[1].decode(given, 4)
         except (KeyError, OverflowError):
             self._refuse(ids)
             raise

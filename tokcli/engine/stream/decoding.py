@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import is_array
 from tokcli.engine.tokens import spans_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class KnownBytes:
 
     def _given(self, ids: Sequence[int]) -> memoryview | array[int]:
         try:
-            return ids if isinstance(ids, memoryview) and ids.format == "I" else array("I", ids)
+            return ids if isinstance(ids, memoryview) and is_array(ids) else array("I", ids)
         except OverflowError:
             self._each(ids)  # names the id, which no vocabulary has
             raise
