@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli.json_stream import parse_objects
 from tokcli.cli.record import SEPARATOR, ids_of
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NO_ID
 from tokcli.engine.stream.decoding import KnownBytes
 from tokcli.errors import InputError, UnknownTokenError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tokcli.cli.options import RecordKind
     from tokcli.engine.encoding import Encoding
 
-_END = 2**32 - 1  # stands for the end of a record among the ids of all; a vocabulary that has this id has no batches
+_END = NO_ID  # stands for the end of a record among the ids of all; a vocabulary that has this id has no batches
 _END_TEXT = b"%d" % _END
 
 

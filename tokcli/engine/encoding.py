@@ -328,7 +328,7 @@ class Encoding(EncodingVocabulary):
         return self._bytes(tokens, name).decode("utf-8", errors=errors)
 
     def _bytes(self, tokens: Sequence[int], name: str = "tokens") -> bytes:
-        if isinstance(tokens, memoryview) and arguments.is_array(tokens):
+        if arguments.is_array(tokens):
             return self.tokenizer.decode_array(tokens)
         return self._decoded(self.tokenizer.decode, tokens, name)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tokcli.errors import VocabularyError
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import TypeGuard, TypeVar
 
     Token = TypeVar("Token", str, bytes)
 
@@ -109,7 +109,7 @@ def token_ids(tokens: object, name: str = "tokens") -> list[int]:
     return found
 
 
-def is_array(tokens: object) -> bool:
+def is_array(tokens: object) -> TypeGuard[memoryview]:
     """Return whether ids are such an array as `encode_array` returns: numbers of 32 bits without gaps between them.
 
     >>> is_array(memoryview(bytes(8)).cast("I")), is_array([0, 0])

@@ -95,7 +95,7 @@ class KnownBytes:
 
     def _given(self, ids: Sequence[int]) -> memoryview | array[int]:
         try:
-            return ids if isinstance(ids, memoryview) and is_array(ids) else array("I", ids)
+            return ids if is_array(ids) else array("I", ids)
         except OverflowError:
             self._each(ids)  # names the id, which no vocabulary has
             raise
