@@ -34,7 +34,7 @@ Base& base(unsigned which) {
 
 // Writes to a table what could stand there, or nearly. Returns the place, as `change` does.
 size_t plant(std::vector<uint8_t>& image, Input& input) {
-  constexpr size_t kOffsets = 64, kTables = 9;  // of the header: where each table is, then how long each is
+  constexpr size_t kOffsets = 64, kTables = 12;  // of the header: where each table is, then how long each is
   const size_t table = input.byte() % kTables;
   uint64_t offset, length;
   uint32_t ids;

@@ -17,7 +17,6 @@ pytestmark = [
 ]
 
 NAMES = ("gpt2", "r50k_base", "p50k_base", "cl100k_base", "o200k_base")
-ENOUGH = 1 << 17  # bytes of long pieces after which they are cut
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -48,7 +47,6 @@ def texts(rnd: random.Random, length: int) -> dict[str, str]:
 def test_a_long_piece_has_the_ids_of_its_bytes(name: str) -> None:
     rnd = random.Random(31)
     encoding = tokcli.get_encoding(name)
-    encoding.encode_ordinary("".join(rnd.choices(LETTERS, k=ENOUGH)))
     for _ in range(rounds(3)):
         for kind, text in texts(rnd, 40_000).items():
             assert encoding.split(text) == [text], kind
@@ -61,7 +59,6 @@ def test_a_long_piece_has_the_ids_of_its_bytes(name: str) -> None:
 def test_long_pieces_beside_short_ones_and_tokens_have_their_ids() -> None:
     rnd = random.Random(32)
     encoding = tokcli.get_encoding("cl100k_base")
-    encoding.encode_ordinary("".join(rnd.choices(LETTERS, k=ENOUGH)))
     for length in (500, 511, 512, 513, 573, 574, 575, 576, 4095, 4096, 4160):
         long = ["".join(rnd.choices(LETTERS, k=length)) for _ in range(12)]
         text = " and ".join(long)
@@ -75,8 +72,17 @@ def test_a_vocabulary_with_tokens_that_merging_does_not_make_has_the_ids_of_its_
     for more in ({b"ab": 256, b"abcd": 257}, {b"ab": 256, b"cd": 258, b"abcd": 259, b"xyz": 260}):
         ranks = single | more
         encoding = tokcli.Encoding("made", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks=ranks, special_tokens={})
-        text = "".join(random.Random(33).choices("abcdxyz", k=ENOUGH + 5000))
-        for _ in range(2):
-            assert encoding.encode_ordinary(text) == encoding._encode_single_piece(text)
+        text = "".join(random.Random(33).choices("abcdxyz", k=40_000))
+        assert encoding.encode_ordinary(text) == encoding._encode_single_piece(text)
         part = text[:3000]
         assert encoding._encode_single_piece(part) == encode_piece(ranks, part.encode())
+
+
+def test_a_text_of_ever_new_pieces_has_the_ids_of_each_and_so_has_what_comes_after_it() -> None:
+    rnd = random.Random(34)
+    encoding = tokcli.get_encoding("cl100k_base")
+    new = ["".join(rnd.choices(LETTERS, k=rnd.randrange(4, 20))) for _ in range(40_000)]  # none is found again
+    of_each = [encoding._encode_single_piece(f" {word}".encode()) for word in new]
+    again = rnd.choices(range(0, len(new), 50), k=40_000)
+    found = encoding.encode_ordinary("".join(f" {word}" for word in new) + "".join(f" {new[i]}" for i in again))
+    assert found == [i for ids in of_each for i in ids] + [i for number in again for i in of_each[number]]

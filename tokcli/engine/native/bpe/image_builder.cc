@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "bpe/borders/border_builder.h"
 #include "bpe/merge.h"
 
 namespace tokcli {
@@ -42,12 +43,13 @@ ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
   header_.version = kImageVersion;
   header_.drops_missing = parts.drops_missing;
   header_.empty_id = kNone;
-  size_t short_count = 0, long_count = 0, blob_size = 0;
+  size_t short_count = 0, long_count = 0, blob_size = 0, characters = 0;
   for (const Token& token : parts.tokens) {
     header_.id_count = std::max(header_.id_count, token.id + 1);
     header_.longest = std::max(header_.longest, token.size);
     blob_size += token.size;
     ++(token.size <= kShortBytes ? short_count : long_count);
+    characters += BorderBuilder::may_be_character(token.bytes, token.size);
     if (token.size == 0) header_.empty_id = token.id;
   }
   // Tables of short tokens are at most four fifths full, as the filter answers most lookups that find nothing; those of
@@ -56,7 +58,7 @@ ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
   header_.long_bits = static_cast<uint32_t>(std::bit_width(long_count * 3 / 2 + 1));
   header_.merge_bits = static_cast<uint32_t>(std::bit_width(parts.tokens.size() * 5 / 4));  // at most four fifths full
   header_.bucket_bits = header_.merge_bits > 3 ? header_.merge_bits - 2 : 1;
-  const std::array<size_t, kSections> lengths = header_.lengths_for(blob_size);
+  const std::array<size_t, kSections> lengths = header_.lengths_for(blob_size, std::min<size_t>(characters, UINT16_MAX));
   header_.size = aligned(sizeof(ImageHeader));
   for (size_t i = 0; i < kSections; ++i) {
     header_.offset[i] = header_.size;
@@ -72,7 +74,7 @@ void ImageBuilder::write(std::span<uint8_t> image) {
     uint8_t* const begin = image.data() + header_.offset[i];
     // Pages are written first where they are filled in order: the tables below are written at random.
     if (i == kBlob) std::fill(begin + header_.length[i], begin + aligned(header_.length[i]), uint8_t{0});
-    else std::fill(begin, begin + aligned(header_.length[i]), i == kMerges || i == kBytePairs ? uint8_t{0xFF} : uint8_t{0});
+    else std::fill(begin, begin + aligned(header_.length[i]), i == kMerges || i == kPairs ? uint8_t{0xFF} : uint8_t{0});
   }
   std::memcpy(image.data(), &header_, sizeof header_);
   add_bytes();
@@ -84,7 +86,7 @@ void ImageBuilder::write(std::span<uint8_t> image) {
     else if (!parts_.has_merges) found = merges_by_merging(tokens);
     const std::span<const Vocabulary::Merge> merges = parts_.has_merges ? parts_.merges : found;
     add_merges(merges);
-    add_byte_pairs(merges);
+    add_borders(tokens, merges);
   }
   header_.checksum = header_.checksum_with(image.subspan(sizeof header_));
   std::memcpy(image.data(), &header_, sizeof header_);
@@ -307,17 +309,12 @@ void ImageBuilder::place_buckets(std::span<const Place> merges, std::span<const 
   }
 }
 
-// Writes the merges of two single bytes, which are looked up without hashing.
-void ImageBuilder::add_byte_pairs(std::span<const Vocabulary::Merge> merges) {
-  const auto* const bytes = section<uint32_t>(kBytes);
-  const auto* const starts = section<uint32_t>(kStarts);
-  const uint8_t* const blob = section<uint8_t>(kBlob);
-  auto* const byte_pairs = section<uint32_t>(kBytePairs);
-  for (const auto& [left, right, made] : merges) {
-    if (made >= header_.id_count || starts[made + 1] - starts[made] != 2) continue;
-    const uint8_t first = blob[starts[made]], second = blob[starts[made] + 1];
-    if (bytes[first] == left && bytes[second] == right) byte_pairs[first * size_t{256} + second] = made;
-  }
+// Fills the tables of borders.
+void ImageBuilder::add_borders(const Vocabulary& tokens, std::span<const Vocabulary::Merge> merges) {
+  BorderBuilder builder(tokens, {items<Borders::Pair>(kPairs), items<uint64_t>(kCrossings), items<uint16_t>(kNumbers),
+                                 items<Borders::Character>(kCharacters)});
+  builder.add(merges);
+  header_.are_of_pieces = builder.are_of_pieces();
 }
 
 std::vector<uint8_t> build_image(const ImageParts& parts) {

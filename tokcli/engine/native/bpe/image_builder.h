@@ -44,13 +44,17 @@ class ImageBuilder {
   Item* section(ImageSection number) const {
     return reinterpret_cast<Item*>(image_.data() + header_.offset[number]);
   }
+  template <class Item>
+  std::span<Item> items(ImageSection number) const {
+    return {section<Item>(number), header_.length[number] / sizeof(Item)};
+  }
   void add_bytes();
   void add_tokens();
   std::vector<Vocabulary::Merge> merges_by_lefts(const Vocabulary& tokens) const;
   static std::vector<Vocabulary::Merge> merges_by_merging(const Vocabulary& tokens);
   void add_merges(std::span<const Vocabulary::Merge> merges);
   void place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends);
-  void add_byte_pairs(std::span<const Vocabulary::Merge> merges);
+  void add_borders(const Vocabulary& tokens, std::span<const Vocabulary::Merge> merges);
 
   const ImageParts parts_;
   ImageHeader header_{};

@@ -119,12 +119,11 @@ void add_windows(const Vocabulary& v, LongPiece& piece, MergeScratch& s) {
   const MergeJob& job = *piece.job;
   const size_t left = job.size - piece.at;
   const size_t needed = left <= kWindowBytes ? 1 : 2 + (left - kWindowBytes - 1) / kStride;
-  const Borders* const borders = v.borders(false);
   piece.first = s.windows.size();
   piece.count = std::min(needed, piece.heaps == 1 ? kMostWindows : kLeastWindows);
   for (size_t i = 0, at = piece.at; i < piece.count; ++i, at += kStride) {
     const auto size = static_cast<uint32_t>(std::min<size_t>(kWindowBytes, job.size - at));
-    s.windows.push_back({{job.p + at, size, 0, nullptr}, 0, borders});
+    s.windows.push_back({{job.p + at, size, 0, nullptr}, 0});
   }
 }
 

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "base/processor.h"
-#include "bpe/borders/borders.h"
 
 namespace tokcli {
 namespace {
@@ -52,7 +51,7 @@ template <class AnyLane>
   for (size_t i = 0; i + 3 <= job.size;) {
     const bool is_one = (p[i] & 0xF0) == 0xE0 && (p[i + 1] & p[i + 2] & 0xC0) == 0x80 && ((p[i + 1] | p[i + 2]) & 0x40) == 0 &&
                         (i + 3 == job.size || p[i + 3] >= 0xC0) && (i == 0 || (p[i - 1] & 0xC0) == 0x80);
-    const uint32_t id = is_one ? job.borders->sure_character(p + i, i == 0 ? Borders::kNoByte : p[i - 1]) : kNone;
+    const uint32_t id = is_one ? v.borders().sure_character(p + i, i == 0 ? Borders::kNoByte : p[i - 1]) : kNone;
     if (id != kNone) {
       lane.parts[i + 1] = id;
       lane.starts &= ~(uint64_t{3} << (i + 2));
@@ -79,7 +78,7 @@ template <size_t width, class Job>
   lane.starts = (uint64_t{4} << size) - 1;
   for (size_t i = 0; i < size; ++i) lane.parts[i + 1] = v.byte_part(p[i]);
   if constexpr (std::is_same_v<Job, MergeWindow>) {
-    if (job->borders != nullptr && begin_with_characters(v, lane, *job)) return;
+    if (v.borders().have_characters() && begin_with_characters(v, lane, *job)) return;
   }
   for (size_t i = 0; i + 1 < size; ++i) lane.pair[i + 1] = pair_word(v.merged_bytes(p[i], p[i + 1]), i + 1);
 }

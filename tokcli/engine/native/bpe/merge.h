@@ -31,7 +31,6 @@ struct MergeJob {
 // token begins at byte i, and the bit after the last byte is set.
 struct MergeWindow : MergeJob {
   uint64_t starts;
-  const Borders* borders;  // where it is known which characters are sure to be merged; null where not
 };
 constexpr size_t kWindowBytes = 62, kMostWindows = 48;
 

@@ -1,9 +1,6 @@
 // Opening and reading vocabulary images: see vocabulary.h.
 #include "bpe/vocabulary.h"
 
-#include <memory>
-
-#include "bpe/borders/borders.h"
 #include "bpe/image_layout.h"
 
 namespace tokcli {
@@ -14,7 +11,7 @@ uint64_t ImageHeader::checksum_with(std::span<const uint8_t> rest) const {
   return mix(hash_lanes({reinterpret_cast<const uint8_t*>(&header), sizeof header}), hash_lanes(rest));
 }
 
-std::array<size_t, kSections> ImageHeader::lengths_for(size_t blob_size) const {
+std::array<size_t, kSections> ImageHeader::lengths_for(size_t blob_size, size_t characters) const {
   const size_t shorts = size_t{1} << short_bits;
   return {(id_count + size_t{1}) * sizeof(uint32_t),
           blob_size,
@@ -24,7 +21,10 @@ std::array<size_t, kSections> ImageHeader::lengths_for(size_t blob_size) const {
           (size_t{1} << merge_bits) * sizeof(uint64_t),
           (size_t{1} << bucket_bits) * sizeof(uint32_t),
           256 * sizeof(uint32_t),
-          256 * 256 * sizeof(uint32_t)};
+          Borders::kPairs * sizeof(Borders::Pair),
+          sizeof(uint64_t) << Borders::crossing_bits(id_count),
+          characters > 0 ? Borders::kCodes * sizeof(uint16_t) : 0,
+          characters * sizeof(Borders::Character)};
 }
 
 bool Vocabulary::open(std::span<const uint8_t> image) {
@@ -37,7 +37,8 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   for (const uint32_t bits : {header.short_bits, header.long_bits, header.merge_bits, header.bucket_bits}) {
     if (bits < 1 || bits > 30) return false;
   }
-  const std::array<size_t, kSections> wanted = header.lengths_for(header.length[kBlob]);
+  const std::array<size_t, kSections> wanted =
+      header.lengths_for(header.length[kBlob], header.length[kCharacters] / sizeof(Borders::Character));
   for (size_t i = 0; i < kSections; ++i) {
     const uint64_t offset = header.offset[i];
     if (header.length[i] != wanted[i] || offset % kImageAlign || offset < sizeof header || offset > image.size() ||
@@ -45,7 +46,6 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
       return false;
   }
   if (header.length[kBlob] > UINT32_MAX) return false;
-  delete borders_.exchange(nullptr);
   const uint8_t* base = image.data();
   image_ = image;
   source_ = base + offsetof(ImageHeader, source);
@@ -57,7 +57,6 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   merges_ = reinterpret_cast<const uint64_t*>(base + header.offset[kMerges]);
   buckets_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBuckets]);
   bytes_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytes]);
-  byte_pairs_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytePairs]);
   short_shift_ = 64 - header.short_bits;
   merge_shift_ = 64 - header.merge_bits;
   bucket_shift_ = 64 - header.bucket_bits;
@@ -68,18 +67,17 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   blob_size_ = static_cast<uint32_t>(header.length[kBlob]);
   empty_id_ = header.empty_id;
   drops_missing_ = header.drops_missing != 0;
+  Borders::Tables tables;
+  tables.pairs = reinterpret_cast<const Borders::Pair*>(base + header.offset[kPairs]);
+  tables.crossings = reinterpret_cast<const uint64_t*>(base + header.offset[kCrossings]);
+  tables.numbers = {reinterpret_cast<const uint16_t*>(base + header.offset[kNumbers]), wanted[kNumbers] / sizeof(uint16_t)};
+  tables.characters = {reinterpret_cast<const Borders::Character*>(base + header.offset[kCharacters]),
+                       wanted[kCharacters] / sizeof(Borders::Character)};
+  tables.rank_shift = Borders::rank_shift(id_count_);
+  tables.crossing_bits = Borders::crossing_bits(id_count_);
+  tables.are_of_pieces = header.are_of_pieces != 0;
+  borders_ = Borders(tables);
   return true;
-}
-
-Vocabulary::~Vocabulary() { delete borders_.load(); }
-
-// Threads that ask at the same time each make them, and one of them is the first: nobody waits for a thread that a fork
-// may have left behind.
-const Borders* Vocabulary::borders(bool makes_them) const {
-  const Borders* known = borders_.load(std::memory_order_acquire);
-  if (known != nullptr || !makes_them) return known;
-  auto made = std::make_unique<const Borders>(*this);
-  return borders_.compare_exchange_strong(known, made.get()) ? made.release() : known;
 }
 
 bool Vocabulary::verify() const {

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -20,10 +19,11 @@
 
 #include "base/hash.h"
 #include "base/id_buffer.h"
+#include "bpe/borders/borders.h"
 
 namespace tokcli {
 
-constexpr uint32_t kImageVersion = 6;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kImageVersion = 7;     // counted up with every change of the image or of how it is looked up
 constexpr unsigned kIdBits = 21;          // a merge, which is three ids, fits one word of 64 bits
 constexpr uint32_t kMaxId = (1u << kIdBits) - 257;  // ids are below this: numbers are left for bytes that are no token
 constexpr size_t kShortBytes = 12;        // tokens up to this size are inside their table, with their id, in 16 bytes
@@ -38,12 +38,9 @@ struct Token {
   uint32_t size;
 };
 
-class Borders;
-
 class Vocabulary {
  public:
   Vocabulary() = default;
-  ~Vocabulary();
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
@@ -122,10 +119,9 @@ class Vocabulary {
   }
   uint32_t merged(uint32_t left, uint32_t right) const { return ask(left, right).answer(); }
   // Returns what two single bytes become, from a table of all pairs of bytes; kNone where they do not merge.
-  uint32_t merged_bytes(uint8_t left, uint8_t right) const { return byte_pairs_[left * size_t{256} + right]; }
-
-  // Returns the borders of pieces (borders/borders.h): null where nobody has asked for them to be made. Any thread may ask.
-  const Borders* borders(bool makes_them) const;
+  uint32_t merged_bytes(uint8_t left, uint8_t right) const { return borders_.merged_bytes(left, right); }
+  // The borders of pieces, and what is known of pairs of bytes.
+  const Borders& borders() const { return borders_; }
 
   // --- from ids to bytes ---
 
@@ -203,12 +199,11 @@ class Vocabulary {
   const uint64_t* merges_ = nullptr;  // left, right and the id of both in one word
   const uint32_t* buckets_ = nullptr;
   const uint32_t* bytes_ = nullptr;
-  const uint32_t* byte_pairs_ = nullptr;
   unsigned short_shift_ = 0, merge_shift_ = 0, bucket_shift_ = 0;
   size_t short_mask_ = 0, long_mask_ = 0, longest_ = 0;
   uint32_t id_count_ = 0, blob_size_ = 0, empty_id_ = kNone;
   bool drops_missing_ = false;
-  mutable std::atomic<const Borders*> borders_{nullptr};
+  Borders borders_;
 };
 
 }  // namespace tokcli

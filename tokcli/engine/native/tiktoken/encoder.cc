@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/watch.h"
-#include "input/valid_utf8.h"
 
 namespace tokcli {
 namespace {
@@ -18,8 +17,6 @@ MergeJob job_of(Bytes piece, uint32_t* out) {
   if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
   return {piece.data(), static_cast<uint32_t>(piece.size()), 0, out};
 }
-
-bool is_white(char c) { return c == ' ' || c == '\n' || c == '\t'; }
 
 }  // namespace
 
@@ -64,73 +61,6 @@ Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffe
   return result;
 }
 
-Result Encoder::encode_invalid(Bytes data, std::vector<uint64_t> ends, IdBuffer* out) {
-  Result result;
-  if (out) out->reserve(data.size());  // nearly as many ids as bytes
-  result.missing_byte = vocabulary_.drops_missing() || !join_spaces(data, &ends);
-  return result.missing_byte ? result : encode_split(data, ends, out);
-}
-
-Result Encoder::encode_invalid(const Splitting& by, Bytes data, IdBuffer* out) {
-  Result result;
-  std::vector<uint64_t> ends;
-  if (!split_invalid(by, data, 0, true, &ends)) {
-    result.left_out = true;
-    return result;
-  }
-  const size_t split = ends.empty() ? 0 : ends.back();
-  result = encode_invalid(data.first(split), std::move(ends), out);
-  if (!result.is_good()) return result;
-  const uint64_t count = result.count;
-  result = encode(by, data.subspan(split), out);
-  result.count += count;
-  return result;
-}
-
-// Bytes that are not UTF-8 are merged with the last tokens before them, as in tiktoken's `_encode_bytes`: with those of
-// the last piece and, where that begins with a token of white space, with all such tokens before it too. Moves the ends
-// of the pieces so that the bytes of these tokens are one piece. Returns false where a byte is no token.
-bool Encoder::join_spaces(Bytes data, std::vector<uint64_t>* ends) {
-  const auto find_tokens = [&](Bytes text) {
-    piece_ids_.clear();
-    return encode_piece(text, &piece_ids_).is_good() && piece_ids_.size() > 0;
-  };
-  std::vector<uint64_t> joined;
-  joined.reserve(ends->size());
-  uint64_t begin = 0;
-  for (const uint64_t end : *ends) {
-    const Bytes piece = data.subspan(begin, end - begin);
-    begin = end;
-    const size_t text = is_white(static_cast<char>(piece[0])) && piece.back() >= 0x80 ? valid_utf8(piece) : piece.size();
-    if (text < piece.size() && !find_tokens(piece.first(text))) return false;
-    bool joins = text < piece.size() && is_space(piece_ids_.data()[0]);
-    while (joins && !joined.empty() && is_white(static_cast<char>(data[joined.back() - 1]))) {
-      const uint64_t last = joined.back();
-      joined.pop_back();
-      uint64_t at = joined.empty() ? 0 : joined.back();
-      if (!find_tokens(data.subspan(at, last - at))) return false;
-      size_t kept = piece_ids_.size();
-      while (kept > 0 && is_space(piece_ids_.data()[kept - 1])) --kept;
-      joins = kept == 0;
-      for (size_t i = 0; i < kept; ++i) {  // the other tokens of that piece
-        std::string_view token;
-        if (!vocabulary_.token(piece_ids_.data()[i], &token)) return false;
-        joined.push_back(at += token.size());
-      }
-      if (at > last) return false;  // the image is wrong
-    }
-    joined.push_back(end);
-  }
-  *ends = std::move(joined);
-  return true;
-}
-
-// Says whether a token is nothing but white space that a pattern may split in more than one way.
-bool Encoder::is_space(uint32_t id) const {
-  std::string_view token;
-  return vocabulary_.token(id, &token) && std::all_of(token.begin(), token.end(), is_white);
-}
-
 // The hot loop: a batch of pieces at a time.
 template <class Find>
 void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
@@ -165,9 +95,10 @@ bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Res
     if (found_again_ >= lines() / 4 && lines() < kLines) [[unlikely]] grow_cache();
     more_.room(bytes);  // a piece has no more ids than bytes
     more_used_ = waiting_ = jobs_ = twins_ = 0;
+    uses_store_ = is_store_of_use();
     look_up_missing();
     look_up_longer();
-    look_up_stored();
+    if (uses_store_) look_up_stored();
     add_new();
     merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
     for (size_t i = 0; i < jobs_; ++i) {
@@ -298,6 +229,18 @@ void Encoder::look_up_missing() {
   }
 }
 
+// Says whether a batch looks into the store, and adds what it merges: where next to nothing is found there, as of random
+// letters, only every eighth does. (Profile: a megabyte of them is counted in seven eighths of the time, and needs no pages
+// for what never comes again.)
+bool Encoder::is_store_of_use() {
+  if (asked_ >= kManyAsked) {
+    is_store_of_use_ = found_ >= asked_ / kLeastShare;
+    asked_ /= 2;
+    found_ /= 2;
+  }
+  return is_store_of_use_ || ++batches_ % 8 == 0;
+}
+
 // Adds the pieces above 15 bytes to those that are looked up in the store.
 void Encoder::look_up_longer() {
   Batch& batch = *batch_;
@@ -333,6 +276,8 @@ void Encoder::look_up_stored() {
     set_ids(i, entry);
     if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
   }
+  asked_ += waiting_;
+  found_ += waiting_ - left;
   found_again_ += waiting_ - left;
   waiting_ = left;
 }
@@ -347,7 +292,7 @@ void Encoder::add_new() {
     const uint32_t whole = size > kShortBytes ? vocabulary_.find_long(p, size) : kNone;
     if (whole != kNone) {
       batch.ids[i] = {{whole, 0, 0}, 1};
-      if (size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
+      if (uses_store_ && size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
       if (size <= kKeyBytes) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
       continue;
     }
@@ -393,7 +338,7 @@ void Encoder::keep(const MergeJob& job, uint32_t piece) {
   if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
   else ids.set_place(static_cast<size_t>(job.out - more_.data()));
   if (job.size <= kKeyBytes && job.count <= kMostIds) line_of(batch.hashes[piece]).recent = {batch.keys[piece], ids};
-  if (job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
+  if (uses_store_ && job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
     store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
 }
 

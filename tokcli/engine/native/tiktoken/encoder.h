@@ -120,7 +120,7 @@ class Encoder {
   static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
   static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;
   // Pieces of at least kLeastCut bytes are cut, in batches of at least kLongBatch; most batches have some 1300.
-  static constexpr size_t kLeastCut = 512, kLongBatch = 4096, kWorthBorders = size_t{1} << 17;
+  static constexpr size_t kLeastCut = 512, kLongBatch = 4096;
   static constexpr unsigned kJobTagBits = 9;
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
@@ -137,22 +137,18 @@ class Encoder {
     uint32_t twins[kRoom], twin_of[kRoom];  // pieces that are equal to one that is merged, and that one
   };
 
-  // How far a long piece has been cut; no borders where none is.
-  struct Cut {
-    const Borders* borders = nullptr;
-    const uint8_t* at = nullptr;
-  };
 
   template <class Find>
   void encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
                      std::vector<uint32_t>* counts = nullptr);
   bool encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result, std::vector<uint32_t>* counts);
   bool encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result);
-  Cut cut_from(const uint8_t* p, const uint8_t* piece_end);
-  size_t add_parts(Cut& cut, const uint8_t* piece_end, size_t count);
+  const uint8_t* cut_from(const uint8_t* p, const uint8_t* piece_end) const;
+  const uint8_t* add_parts(const uint8_t* at, const uint8_t* piece_end, size_t* count);
   void hash_pieces(size_t pieces, const uint8_t* end);
   void probe(size_t pieces);
   void look_up_missing();
+  bool is_store_of_use();
   void look_up_longer();
   void look_up_stored();
   void add_new();
@@ -170,6 +166,10 @@ class Encoder {
   size_t last_line_ = (size_t{1} << kFirstLineBits) - 1;  // of those that are in use
   size_t found_again_ = 0;                                // pieces in the store, since the cache has grown
   PieceStore store_;
+  // Of so many pieces that are asked for, the store has one in some 15 of any text of words, even of its first ones.
+  static constexpr size_t kManyAsked = 8192, kLeastShare = 64;
+  size_t asked_ = 0, found_ = 0, batches_ = 0;  // pieces that were looked for in the store, of late; batches without it
+  bool is_store_of_use_ = true, uses_store_ = true;  // of late, and in this batch
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
   bool has_all_bytes_;  // each byte is a token
@@ -177,7 +177,6 @@ class Encoder {
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
   size_t more_used_ = 0;
   std::vector<const uint8_t*> long_ends_;  // where pieces end of which some are long
-  size_t long_bytes_ = 0;                  // of all long pieces that do not repeat themselves
   MergeScratch scratch_;
   IdBuffer piece_ids_;
 };
