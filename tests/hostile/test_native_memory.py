@@ -66,11 +66,15 @@ def hash_lanes(data: bytes) -> int:
     return mix(lanes[0] ^ lanes[1], lanes[2] ^ rotated)
 
 
+SECTIONS = 12
+HEADER = 64 + SECTIONS * 16 + 32  # bytes
+
+
 def with_merges(pairs: list[tuple[int, int]]) -> bytes:
     """The image with these pairs, each of which becomes the token 5; its checksum fits."""
     made = bytearray(image())
     merge_bits, bucket_bits = struct.unpack_from("<2I", made, 24 + 4 * 6)
-    offsets = struct.unpack_from("<9Q", made, 64)
+    offsets = struct.unpack_from(f"<{SECTIONS}Q", made, 64)
     for left, right in pairs:
         pair = left << 21 | right
         hashed = mix(pair, 0x9E3779B97F4A7C15)
@@ -80,7 +84,7 @@ def with_merges(pairs: list[tuple[int, int]]) -> bytes:
         slot = ((hashed ^ (bucket & 0xFFFF)) * 0xD6E8FEB86659FD93 & WORD) >> (64 - merge_bits)
         struct.pack_into("<Q", made, offsets[5] + 8 * slot, pair << 21 | 5)
     struct.pack_into("<Q", made, 16, 0)
-    struct.pack_into("<Q", made, 16, mix(hash_lanes(bytes(made[:240])), hash_lanes(bytes(made[240:]))))
+    struct.pack_into("<Q", made, 16, mix(hash_lanes(bytes(made[:HEADER])), hash_lanes(bytes(made[HEADER:]))))
     return bytes(made)
 
 
