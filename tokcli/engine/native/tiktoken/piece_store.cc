@@ -14,13 +14,13 @@
 namespace tokcli {
 
 // The memory of all stores of the process: those of one call share what there is, and those of encoders that wait for a
-// text lose it to others. Only steps above the first are counted, so every store has 2 MB where it needs them.
+// text lose it to others. Only steps above kOwnSteps are counted, so every store has 2 MB where it needs them.
 struct AllStores {
   static constexpr size_t kMostInAll = size_t{64} << 20;
   static inline std::atomic<size_t> taken{0};
   static inline PieceStore* idle = nullptr;  // guarded by BriefLock
 
-  static size_t counted(size_t step) { return step < 2 ? 0 : PieceStore::kSteps[step].bytes(); }
+  static size_t counted(size_t step) { return step <= PieceStore::kOwnSteps ? 0 : PieceStore::kSteps[step].bytes(); }
   static bool take(size_t bytes) {
     size_t before = taken.load(std::memory_order_relaxed);
     while (before + bytes <= kMostInAll) {
@@ -74,7 +74,7 @@ PieceStore::~PieceStore() {
 void PieceStore::set_idle(bool is_idle) noexcept {
   if (is_idle == is_listed_) return;
   if (!is_idle) AllStores::unlist(*this);
-  else if (memory_.step > 1) AllStores::list(*this);
+  else if (memory_.step > kOwnSteps) AllStores::list(*this);
 }
 
 void PieceStore::set_index(Bucket* buckets, unsigned bits) {
@@ -116,7 +116,10 @@ void PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t
 
 // Sets used_ to where an entry goes of which so many bytes are read. Returns false where the store is full.
 bool PieceStore::reserve(size_t reach) {
-  if ((used_ & (kBlock - 1)) + reach > kBlock) used_ = (used_ | (kBlock - 1)) + 1;
+  if ((used_ & (kBlock - 1)) + reach > kBlock) {
+    used_ = (used_ | (kBlock - 1)) + 1;
+    if (used_ < room_) make_pages(blocks_[used_ >> kBlockBits], kBlock);
+  }
   return used_ + reach <= room_ && count_ < most_;
 }
 
@@ -154,7 +157,10 @@ bool PieceStore::grow() {
     return false;
   }
   for (size_t i = before.blocks; i < after.blocks; ++i) blocks_[i] = &(*part)[(i - before.blocks) * kBlock];
-  if (step == 1) std::memcpy(blocks_[0], first_arena_.data(), used_);
+  if (step == 1) {
+    make_pages(blocks_[0], kBlock);
+    std::memcpy(blocks_[0], first_arena_.data(), used_);
+  }
   room_ = after.blocks * kBlock;
   memory_.arena[step - 1] = std::move(part);
   memory_.step = step;
@@ -164,6 +170,7 @@ bool PieceStore::grow() {
 
 void PieceStore::move_index(ZeroedArray<Bucket> index, unsigned bits) {
   const std::span<const Bucket> old(buckets_, mask_ + 1);
+  index.make_pages();  // entries go to all of them
   set_index(&index[0], bits);
   for (const Bucket& bucket : old) {
     for (size_t i = 0; i < 8 && bucket.tags[i] != 0; ++i) put(bucket.tags[i], bucket.places[i]);

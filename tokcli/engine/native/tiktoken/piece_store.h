@@ -101,18 +101,18 @@ class PieceStore {
   // What was allocated; without any the store is in `first_`.
   struct Memory {
     std::optional<ZeroedArray<Bucket>> index;
-    std::array<std::optional<ZeroedArray<uint8_t>>, 4> arena;  // what each step has added
+    std::array<std::optional<ZeroedArray<uint8_t>>, 5> arena;  // what each step has added
     size_t step = 0;
   };
   friend struct AllStores;
 
   static constexpr size_t kMostTries = 4;  // buckets, one after another, in which a tag may be
-  static constexpr unsigned kBlockBits = 20;
-  static constexpr size_t kBlock = size_t{1} << kBlockBits, kMostBlocks = 40;
+  static constexpr unsigned kBlockBits = 18;
+  static constexpr size_t kBlock = size_t{1} << kBlockBits, kMostBlocks = 160;
 
-  // A store begins inside the encoder, so that a short text pays nothing for it, and takes four times as much memory
-  // whenever it is full: 2 MB, 8 MB, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with 16 MB,
-  // and as long with 256 MB.)
+  // A store begins inside the encoder, so that a short text pays nothing for it, and takes several times as much memory
+  // whenever it is full: 384 KB, 2 MB, 8 MB, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with
+  // 16 MB, and as long with 256 MB; of half a megabyte, new pages took longer than encoding.)
   struct Step {
     unsigned bits;  // of the number of buckets
     size_t blocks;
@@ -120,7 +120,8 @@ class PieceStore {
   };
   static constexpr unsigned kFirstBits = 5;
   static constexpr size_t kFirstBytes = 6 << 10;
-  static constexpr std::array<Step, 5> kSteps = {{{kFirstBits, 0}, {14, 1}, {16, 4}, {18, 16}, {18, kMostBlocks}}};
+  static constexpr std::array<Step, 6> kSteps = {{{kFirstBits, 0}, {11, 1}, {14, 4}, {16, 16}, {18, 64}, {18, kMostBlocks}}};
+  static constexpr size_t kOwnSteps = 2;  // whose memory every store may have: what is above them, all stores share
 
   static uint32_t tag(uint64_t hash) {
     const auto high = static_cast<uint32_t>(hash >> 32);
