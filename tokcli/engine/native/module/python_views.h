@@ -66,7 +66,9 @@ class StableView {
     if (never_changes(owner)) return;
     const bool is_mapped = view_->is_readonly() && std::string_view(Py_TYPE(owner.ptr())->tp_name) == "mmap.mmap";
     if (is_mapped && mapped == Mapped::kInPlace) return;
-    if (!bytes_.empty()) std::memcpy(copy_.reserve(bytes_.size()), bytes_.data(), bytes_.size());
+    uint8_t* const to = copy_.reserve(bytes_.size());
+    if (bytes_.size() >= kMuch) make_pages_in(to, bytes_.size());
+    if (!bytes_.empty()) std::memcpy(to, bytes_.data(), bytes_.size());
     copy_.commit(bytes_.size());
     bytes_ = {copy_.data(), copy_.size()};
     view_.reset();
@@ -74,6 +76,7 @@ class StableView {
   Bytes bytes() const { return bytes_; }
 
  private:
+  static constexpr size_t kMuch = size_t{1} << 18;  // bytes, whose pages are made at once
   std::unique_ptr<BufferView> view_;
   ByteBuffer copy_;
   Bytes bytes_;
@@ -94,17 +97,31 @@ std::vector<T> items_of(nb::handle buffer) {
   return items;
 }
 
-// Returns the ends of the pieces of a text (uint64); ValueError where they do not ascend to its end.
-inline std::vector<uint64_t> piece_ends(nb::handle ends, Bytes text) {
-  std::vector<uint64_t> found = items_of<uint64_t>(ends);
-  uint64_t begin = 0;
-  for (const uint64_t end : found) {
-    if (end <= begin || end > text.size()) throw nb::value_error("the ends of the pieces do not ascend within the text");
-    begin = end;
+// The ends of the pieces of a text (uint64), in a buffer; ValueError where they do not ascend to its end.
+class PieceEnds {
+ public:
+  PieceEnds(nb::handle buffer, Bytes text) : view_(buffer) {
+    const Bytes bytes = view_.bytes();
+    if (bytes.size() % sizeof(uint64_t) != 0 || reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
+      copy_ = items_of<uint64_t>(buffer);
+      items_ = copy_;
+    } else {
+      items_ = {reinterpret_cast<const uint64_t*>(bytes.data()), bytes.size() / sizeof(uint64_t)};
+    }
+    uint64_t begin = 0;
+    for (const uint64_t end : items_) {
+      if (end <= begin || end > text.size()) throw nb::value_error("the ends of the pieces do not ascend within the text");
+      begin = end;
+    }
+    if (begin != text.size()) throw nb::value_error("the last piece does not end with the text");
   }
-  if (begin != text.size()) throw nb::value_error("the last piece does not end with the text");
-  return found;
-}
+  std::span<const uint64_t> items() const { return items_; }
+
+ private:
+  StableView view_;
+  std::vector<uint64_t> copy_;
+  std::span<const uint64_t> items_;
+};
 
 // Returns a copy of the bytes in a buffer.
 inline std::string string_of(nb::handle buffer) { return std::string(view_of(BufferView(buffer).bytes())); }

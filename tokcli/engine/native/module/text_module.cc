@@ -194,6 +194,7 @@ nb::tuple split_by_pattern(MatcherPool& pattern, nb::handle given, Number<size_t
     constexpr size_t kRoom = 1024;
     std::array<const uint8_t*, kRoom> found;
     std::array<uint16_t, kRoom> numbers;
+    ends.reserve((text.size() - begin) / 4);  // enough for most texts: growing copies
     for (const uint8_t* p = text.data() + begin;;) {
       const size_t count = matcher->find(p, found.data(), with_alternatives ? numbers.data() : nullptr, kRoom);
       for (size_t i = 0; i < count; ++i) ends.push_back(static_cast<uint64_t>(found[i] - text.data()) - begin);

@@ -78,9 +78,9 @@ class PyTable {
   }
   void count_split(nb::handle data, nb::handle given) {
     const StableView view(data);
-    const std::vector<uint64_t> ends = piece_ends(given, view.bytes());
+    const PieceEnds ends(given, view.bytes());
     const Alone alone(lock_);
-    table_.count_split(view.bytes(), ends);
+    table_.count_split(view.bytes(), ends.items());
   }
   void add(nb::handle piece, Number<uint64_t> number) {
     const uint64_t count = number;

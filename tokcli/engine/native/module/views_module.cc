@@ -18,7 +18,8 @@ namespace {
 
 nb::bytes escape_pieces(nb::handle data, nb::handle given, nb::handle given_between, bool is_json, bool is_invalid) {
   const StableView text(data), between(given_between);
-  const std::vector<uint64_t> ends = piece_ends(given, text.bytes());
+  const PieceEnds given_pieces(given, text.bytes());
+  const std::span<const uint64_t> ends = given_pieces.items();
   ByteBuffer out;
   {
     const ReleasedGil released;
@@ -128,7 +129,8 @@ nb::bytes piece_rows(nb::handle data, nb::handle given_ends, nb::handle given_al
                      nb::handle given_counts, Number<uint64_t> number, Number<uint64_t> offset, bool is_json) {
   const StableView text(data);
   const IdsView ids(given_ids);
-  const std::vector<uint64_t> ends = piece_ends(given_ends, text.bytes());
+  const PieceEnds given_pieces(given_ends, text.bytes());
+  const std::span<const uint64_t> ends = given_pieces.items();
   const std::vector<uint16_t> alternatives = items_of<uint16_t>(given_alternatives);
   const std::vector<uint32_t> counts = items_of<uint32_t>(given_counts);
   check_sizes(ends.size(), alternatives.size(), counts);
@@ -147,7 +149,8 @@ nb::bytes piece_rows(nb::handle data, nb::handle given_ends, nb::handle given_al
 nb::tuple piece_totals(nb::handle data, nb::handle given_ends, nb::handle given_alternatives, nb::handle given_counts,
                        Number<size_t> least, Number<size_t> wanted, Number<size_t> kept) {
   const StableView text(data);
-  const std::vector<uint64_t> ends = piece_ends(given_ends, text.bytes());
+  const PieceEnds given_pieces(given_ends, text.bytes());
+  const std::span<const uint64_t> ends = given_pieces.items();
   const std::vector<uint16_t> alternatives = items_of<uint16_t>(given_alternatives);
   const std::vector<uint32_t> counts = items_of<uint32_t>(given_counts);
   check_sizes(ends.size(), alternatives.size(), counts);

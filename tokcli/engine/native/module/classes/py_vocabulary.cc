@@ -64,7 +64,7 @@ nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is
                                       bool keeps_counts) {
   if (is_invalid && keeps_counts) throw nb::value_error("pieces among invalid bytes are joined, and have no counts");
   const StableView text(data);
-  std::vector<uint64_t> ends = piece_ends(given, text.bytes());
+  const PieceEnds ends(given, text.bytes());
   IdBuffer ids;
   std::vector<uint32_t> counts;
   IdBuffer* const out = keeps_ids ? &ids : nullptr;
@@ -72,8 +72,9 @@ nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
-    result = is_invalid ? encoder->encode_invalid(text.bytes(), std::move(ends), out)
-                      : encoder->encode_split(text.bytes(), ends, out, keeps_counts ? &counts : nullptr);
+    result = is_invalid
+                 ? encoder->encode_invalid(text.bytes(), {ends.items().begin(), ends.items().end()}, out)
+                 : encoder->encode_split(text.bytes(), ends.items(), out, keeps_counts ? &counts : nullptr);
   }
   raise(result);
   return tuple_of(keeps_ids ? nb::cast(std::move(ids)) : nb::none(),
