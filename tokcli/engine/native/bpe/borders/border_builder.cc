@@ -116,11 +116,12 @@ void BorderBuilder::add(const Outline& left, const Outline& right, uint32_t rank
   Borders::Pair& pair = room_.pairs[Borders::number(left.last, right.first)];
   if (left.size == 1) pair.rights = std::min(pair.rights, low);
   if (right.size == 1) pair.lefts = std::min(pair.lefts, low);
-  const Borders::Place ends(left.last_but_one | both << 8), begins(both | uint32_t{right.second} << 16);
-  const auto word_of = [&](const Borders::Place& place) -> uint64_t& { return room_.crossings[place.word(crossing_bits_)]; };
-  if (left.size > 1 && right.size > 1) word_of(begins) |= uint64_t{1} << begins.four_bit(left.last_but_one);
-  else if (left.size > 1) word_of(ends) |= uint64_t{1} << (ends.three_bit() + Borders::kTwoAndOne);
-  else if (right.size > 1) word_of(begins) |= uint64_t{1} << (begins.three_bit() + Borders::kOneAndTwo);
+  using Place = Borders::Place;
+  const Place ends(left.last_but_one | both << 8, 0), begins(both | uint32_t{right.second} << 16, left.last_but_one);
+  const auto word_of = [&](const Place& place) -> uint64_t& { return room_.crossings[place.word(crossing_bits_)]; };
+  if (left.size > 1 && right.size > 1) word_of(begins) |= uint64_t{1} << Place::four_bit(begins.hash);
+  else if (left.size > 1) word_of(ends) |= uint64_t{1} << (Place::three_bit(ends.hash) + Borders::kTwoAndOne);
+  else if (right.size > 1) word_of(begins) |= uint64_t{1} << (Place::three_bit(begins.hash) + Borders::kOneAndTwo);
 }
 
 }  // namespace tokcli

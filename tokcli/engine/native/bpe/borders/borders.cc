@@ -41,9 +41,9 @@ namespace {
   for (size_t i = 0; i < 64; ++i) {
     const uint8_t* const at = first + i;
     const uint32_t four = at[-2] | uint32_t{at[-1]} << 8 | uint32_t{at[0]} << 16 | uint32_t{at[1]} << 24;
-    const Place place(four >> 8);
+    const Place place(four >> 8, at[-2]);
     words[i] = crossings[place.word(crossing_bits)];
-    hashes[i] = place.hash ^ uint64_t{four & 31} << 34;
+    hashes[i] = place.hash;
   }
   for (size_t i = 0; i < 66; ++i) {
     const uint8_t* const at = first + i;
@@ -54,8 +54,8 @@ namespace {
     const auto made = static_cast<int64_t>(around[i + 1] & UINT32_MAX), rank = made >> rank_shift;
     const auto rights = static_cast<int64_t>(around[i + 2] >> 32 & UINT16_MAX), lefts = static_cast<int64_t>(around[i] >> 48);
     const uint64_t sure = static_cast<uint64_t>(rank < rights) & static_cast<uint64_t>(rank < lefts);
-    const uint64_t threes = words[i] >> (hashes[i] >> 40 & 30) & 3;
-    const uint64_t fours = words[i] >> (32 | (hashes[i] >> 34 & 31)) & 1;
+    const uint64_t threes = words[i] >> Place::three_bit(hashes[i]) & 3;
+    const uint64_t fours = words[i] >> Place::four_bit(hashes[i]) & 1;
     known[i] = threes | fours << kTwoAndTwo | sure << kSure | static_cast<uint64_t>(made != kNone) << kMerges;
   }
   for (size_t i = 0; i < 64; ++i) found[i] = static_cast<uint8_t>(known[i]);

@@ -85,10 +85,10 @@ class Borders {
   // they are those of a merge after one byte more.
   struct Place {
     uint64_t hash;
-    explicit Place(uint32_t three) : hash(three * 0x9E3779B97F4A7C15u) {}
+    Place(uint32_t three, uint8_t before) : hash(three * 0x9E3779B97F4A7C15u ^ uint64_t{before & 31u} << 34) {}
     size_t word(unsigned crossing_bits) const { return hash >> (64 - crossing_bits); }
-    unsigned three_bit() const { return static_cast<unsigned>(hash >> 40) & 30; }
-    unsigned four_bit(uint32_t before) const { return 32 | ((static_cast<unsigned>(hash >> 34) ^ before) & 31); }
+    static unsigned three_bit(uint64_t hash) { return hash >> 40 & 30; }
+    static unsigned four_bit(uint64_t hash) { return 32 | (hash >> 34 & 31); }
   };
   // What is known of a byte, as the number of a bit: that there are merges across the border before it by the sizes of their
   // two tokens (across the border after it for kTwoAndOne), and that it and the next byte are merged, or are sure to be.
