@@ -21,10 +21,10 @@
 namespace tokcli {
 
 #if defined(__linux__)
-void* allocate(size_t size) {
+void* allocate(size_t size, Pages pages) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
-  madvise(p, size, MADV_HUGEPAGE);
+  if (pages == Pages::kLarge) madvise(p, size, MADV_HUGEPAGE);
   return p;
 }
 void release(void* p, size_t size) { munmap(p, size); }
@@ -46,7 +46,7 @@ void make_pages_in(void* p, size_t size) {
   make_pages(begin_of_page(begin), static_cast<size_t>(begin + size - begin_of_page(begin)));
 }
 #else
-void* allocate(size_t size) {
+void* allocate(size_t size, Pages) {
   void* p = ::operator new(size, std::align_val_t{64});
   std::memset(p, 0, size);
   return p;

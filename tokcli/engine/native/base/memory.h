@@ -7,14 +7,15 @@
 
 namespace tokcli {
 
-// Allocates zeroed memory for a cache or a table, aligned to at least a cache line, in pages of 2 MB where the system has
-// them; std::bad_alloc.
+enum class Pages { kLarge, kSmall };  // of 2 MB where the system has them, or as it does by itself
+
+// Allocates zeroed memory for a cache or a table, aligned to at least a cache line; std::bad_alloc.
 //
 // Caches are read at random places: with pages of 4 kB every second read waits until its address is translated (measured:
 // counting 8 MB of mixed text took 19 ms/MB, and 14 in pages of 2 MB). What is written once from end to end is not asked for
 // in such pages: in a virtual machine one costs 0.1 to 0.7 ms where the host has the memory at hand, and 6 to 14 ms where it
 // has taken it back. Decoding 8 MB into them took 38 ms in one process and 143 ms in the next, and 51 to 75 ms in small ones.
-void* allocate(size_t size);
+void* allocate(size_t size, Pages pages = Pages::kLarge);
 void release(void* p, size_t size);
 
 // Makes the pages of `allocate`d memory now. Else a page that is first read is one of zeros that all share, and the first
@@ -63,7 +64,8 @@ bool prepare_to_throw() noexcept;
 template <class T>
 class ZeroedArray {
  public:
-  explicit ZeroedArray(size_t count) : data_(static_cast<T*>(allocate(count * sizeof(T))), Free{count * sizeof(T)}) {}
+  explicit ZeroedArray(size_t count, Pages pages = Pages::kLarge)
+      : data_(static_cast<T*>(allocate(count * sizeof(T), pages)), Free{count * sizeof(T)}) {}
   T& operator[](size_t i) { return data_[i]; }
   // To be called before most of the array is used: see make_pages.
   void make_pages() { tokcli::make_pages(data_.get(), data_.get_deleter().size); }

@@ -151,7 +151,8 @@ bool PieceStore::grow() {
   std::optional<ZeroedArray<uint8_t>> part;
   try {
     if (after.bits > before.bits) index.emplace(size_t{1} << after.bits);
-    part.emplace((after.blocks - before.blocks) * kBlock);
+    // (small pages: entries are written in order, and asked for some time before they are read)
+    part.emplace((after.blocks - before.blocks) * kBlock, Pages::kSmall);
   } catch (const std::bad_alloc&) {
     AllStores::give(more);
     return false;

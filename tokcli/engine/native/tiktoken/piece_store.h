@@ -98,10 +98,11 @@ class PieceStore {
     uint32_t tags[8];  // filled from the first one on; 0 is free
     uint32_t places[8];
   };
+  static constexpr size_t kGrowths = 7;  // times that a store may grow
   // What was allocated; without any the store is in `first_`.
   struct Memory {
     std::optional<ZeroedArray<Bucket>> index;
-    std::array<std::optional<ZeroedArray<uint8_t>>, 5> arena;  // what each step has added
+    std::array<std::optional<ZeroedArray<uint8_t>>, kGrowths> arena;  // what each step has added
     size_t step = 0;
   };
   friend struct AllStores;
@@ -110,9 +111,10 @@ class PieceStore {
   static constexpr unsigned kBlockBits = 18;
   static constexpr size_t kBlock = size_t{1} << kBlockBits, kMostBlocks = 160;
 
-  // A store begins inside the encoder, so that a short text pays nothing for it, and takes several times as much memory
-  // whenever it is full: 384 KB, 2 MB, 8 MB, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with
-  // 16 MB, and as long with 256 MB; of half a megabyte, new pages took longer than encoding.)
+  // A store begins inside the encoder, so that a short text pays nothing for it, and takes more memory whenever it is full:
+  // 384 KB, 2, 8, 11, 20, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with 16 MB, and as long
+  // with 256 MB; of half a megabyte, new pages took longer than encoding. With a step from 8 to 32 MB, whose index is 16 MB,
+  // new pages were a third of the time that two threads took for 12 MB of eleven languages.)
   struct Step {
     unsigned bits;  // of the number of buckets
     size_t blocks;
@@ -120,7 +122,8 @@ class PieceStore {
   };
   static constexpr unsigned kFirstBits = 5;
   static constexpr size_t kFirstBytes = 6 << 10;
-  static constexpr std::array<Step, 6> kSteps = {{{kFirstBits, 0}, {11, 1}, {14, 4}, {16, 16}, {18, 64}, {18, kMostBlocks}}};
+  static constexpr std::array<Step, kGrowths + 1> kSteps = {
+      {{kFirstBits, 0}, {11, 1}, {14, 4}, {16, 16}, {16, 28}, {17, 48}, {18, 64}, {18, kMostBlocks}}};
   static constexpr size_t kOwnSteps = 2;  // whose memory every store may have: what is above them, all stores share
 
   static uint32_t tag(uint64_t hash) {
