@@ -97,7 +97,7 @@ class WordCache {
 
  private:
   static constexpr size_t kBytes = 32;
-  static constexpr unsigned kFirstBits = 9, kLongBits = 13, kMostBits = 15;  // 64 kB, 1 MB, 4 MB
+  static constexpr unsigned kFirstBits = 9, kLongBits = 13, kMostBits = 17;  // 64 kB, 1 MB, 16 MB
   static constexpr unsigned kGrowth = 2;  // bits: four times the size
   static constexpr auto kMask = [] {
     std::array<uint8_t, 2 * kBytes> mask{};
