@@ -40,8 +40,8 @@ pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None,
 
 FOLDER = ROOT / "tests" / "data" / "formats"
 FILES = ["bpe.model", "unigram.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
-WORDS = st.text("ab▁é", min_size=1, max_size=5)
-TEXTS = st.lists(st.text("aab   é字", max_size=12), max_size=8).map(" ".join)
+WORDS = st.text("ab▁é字😀", min_size=1, max_size=5)
+TEXTS = st.lists(st.text("aab   é字😀", max_size=12), max_size=8).map(" ".join)
 SCORES = st.sampled_from([-1.0, -2.0, -2.5, -0.1, to_float32(-7.3), to_float32(-0.7), -40000.0])
 BYTES = {byte_token(byte): byte for byte in range(256)}
 

@@ -31,6 +31,7 @@ bool Strings::build(std::string_view blob, const std::vector<uint32_t>& sizes) {
     slots[slot] = {static_cast<uint32_t>(hash), number};
   }
   slots_ = std::move(slots);
+  short_texts_.build(static_cast<uint32_t>(sizes.size()), [this](uint32_t number) { return bytes_of((*this)[number]); });
   return true;
 }
 
@@ -42,7 +43,7 @@ bool Strings::fits() const {
     if (slot.number == kNone) ++empty;
     else if (slot.number >= size()) return false;
   }
-  return empty > 0;
+  return empty > 0 && short_texts_.fits(size());
 }
 
 }  // namespace tokcli

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/id_buffer.h"
+#include "models/short_texts.h"
 #include "models/text_image.h"
 
 namespace tokcli {
@@ -47,6 +48,14 @@ class Strings {
       if (text.size() == size && std::memcmp(text.data(), p, size) == 0) return found.number;
     }
   }
+  // The same for the text of one character, and for what two symbols make, which often have one character each.
+  uint32_t find_char(const uint8_t* p, size_t size) const {
+    const size_t place = ShortTexts::place_of_char(p, size);
+    return place != ShortTexts::kNowhere ? short_texts_.at(place) : find(p, size);
+  }
+  uint32_t find_merged(const uint8_t* p, size_t size) const {
+    return size == 2 && (p[0] | p[1]) < 0x80 ? short_texts_.at(ShortTexts::place_of_pair(p)) : find(p, size);
+  }
   std::string_view operator[](uint32_t number) const {
     return {blob_.data() + starts_[number], starts_[number + 1] - starts_[number]};
   }
@@ -58,6 +67,7 @@ class Strings {
     archive.table(blob_);
     archive.table(starts_);
     archive.table(slots_);
+    short_texts_.fields(archive);
     if constexpr (Archive::kReads) measure();
   }
   // Returns whether every number that was read from an image leads to a string, and every search ends.
@@ -73,6 +83,7 @@ class Strings {
   Table<char> blob_;
   Table<uint32_t> starts_{std::vector<uint32_t>{0}};
   Table<Slot> slots_{std::vector<Slot>(2)};  // a power of two, at least half of it empty
+  ShortTexts short_texts_;
   unsigned shift_ = 63;
   size_t mask_ = 1;
 };

@@ -173,12 +173,12 @@ bool PieceBpe::encode(Bytes word, WordScratch& scratch) const {
   symbols.clear();
   scratch.clear();
   each_symbol(word, pieces_.kept_symbols(), scratch.pace, [&](uint32_t begin, uint32_t end) {
-    symbols.push_back({pieces_.strings.find(word.data() + begin, end - begin), begin, end, 0, 0});
+    symbols.push_back({pieces_.strings.find_char(word.data() + begin, end - begin), begin, end, 0, 0});
   });
   const auto is_kept = [&](const Symbol& symbol) { return symbol.id != kNone && is_kept_[symbol.id]; };
   merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     if (is_kept(left) || is_kept(right)) return false;
-    *made = pieces_.strings.find(word.data() + left.begin, right.end - left.begin);
+    *made = pieces_.strings.find_merged(word.data() + left.begin, right.end - left.begin);
     if (*made == kNone) return false;
     *order = orders_[*made];
     return true;
@@ -248,7 +248,7 @@ bool PairBpeModel::characters(Bytes word, WordScratch& scratch) const {
       if (has_suffix) decorated += options_.suffix;
       text = bytes_of(decorated);
     }
-    if (const uint32_t number = tokens_.strings.find(text.data(), text.size()); number != kNone) {
+    if (const uint32_t number = tokens_.strings.find_char(text.data(), text.size()); number != kNone) {
       if (pending > 0) add_pending();
       add(tokens_.ids[number], size);
       continue;
