@@ -278,6 +278,33 @@ def test_places_of_spaces_that_are_squeezed_and_stripped(text: str) -> None:
         assert_twins(pipeline_of(SHOWS_ALL, normalizer=tuple(steps)), text)
 
 
+# runs and other repeats, of which the windows in which long words are merged are the same, and what is between them
+REPEATED = st.builds(str.__mul__, st.text("ab▁é字", min_size=1, max_size=3), st.integers(1, 400))
+LONG = st.lists(REPEATED | st.text("ab▁é字", max_size=60), min_size=1, max_size=6).map("".join)
+RUNS = st.builds(str.__mul__, st.sampled_from(["a", "ab", "▁", "é"]), st.integers(1, 40))
+
+
+@examples(60)
+@given(pieces=st.dictionaries(WORDS | RUNS, SCORES, max_size=25), flags=FLAGS, text=LONG)
+def test_long_words_of_sentencepiece(pieces: dict[str, float], flags: dict[str, bool], text: str) -> None:
+    assert_twins(sentencepiece(pieces, "bpe", **flags), text)
+
+
+@examples(60)
+@given(pairs=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=25), text=LONG)
+def test_long_words_of_merges(pairs: list[tuple[int, int]], text: str) -> None:
+    """Each pair of numbers stands for two tokens that there are by then, which merge to another one."""
+    tokens, merges = list("ab▁é"), {}
+    for rank, (a, b) in enumerate(pairs):
+        left, right = a % len(tokens), b % len(tokens)
+        made = tokens[left] + tokens[right]
+        if made not in tokens:
+            tokens.append(made)
+        merges.setdefault(left << SHIFT | right, (rank, tokens.index(made)))
+    ids = {token: number for number, token in enumerate(tokens)}
+    assert_twins(pipeline_of(Pairs(ids, merges, None)), text)
+
+
 @pytest.mark.parametrize("size", [3, 300])  # short words are merged another way
 def test_merges_that_later_ones_undo(size: int) -> None:
     """When the turn of "ab" comes, its "b" has become "bc"; after "abc" there is a letter that goes with it, or none."""

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,28 @@
 #include "base/memory.h"
 
 namespace tokcli {
+
+// Leave to have a cache of the largest size. A process gives it to a few caches, however many threads encode.
+class LargeCacheLeave {
+ public:
+  LargeCacheLeave() = default;
+  LargeCacheLeave(const LargeCacheLeave&) = delete;
+  LargeCacheLeave& operator=(const LargeCacheLeave&) = delete;
+  ~LargeCacheLeave() {
+    if (is_taken_) --taken_;
+  }
+  // Returns whether the owner has leave now; to be called by one thread at a time.
+  bool take() {
+    if (!is_taken_) is_taken_ = ++taken_ <= kMost;
+    if (!is_taken_) --taken_;
+    return is_taken_;
+  }
+
+ private:
+  static constexpr int kMost = 8;  // caches, of 16 MB each
+  static inline std::atomic<int> taken_ = 0;
+  bool is_taken_ = false;
+};
 
 // A cache of bounded size. Words are in pairs of slots: a new word takes the second slot of its pair, and the first one
 // when it is seen again. The cache begins small, as most of a large cache would cost a short text a page fault for
@@ -87,7 +110,7 @@ class WordCache {
   void keep(const Key& key, const std::vector<uint32_t>& ids, float limit) {
     if (ids.size() > kMostIds) return;
     const size_t pairs = pair_count();
-    if (++kept_ > pairs + pairs / 2 && shift_ > 64 - kMostBits) grow(64 - shift_ + kGrowth);
+    if (++kept_ > pairs + pairs / 2 && shift_ > 64 - most_bits_) [[unlikely]] grow_further();
     Slot& slot = place_for(key.hash);
     slot.words = key.words;
     slot.words[3] |= ids.size() * kCountUnit;
@@ -120,6 +143,11 @@ class WordCache {
     SlotPair& pair = pairs_[hash >> shift_];
     return pair.first.words[3] == 0 ? pair.first : pair.second;  // (free: no word has the size 0)
   }
+  void grow_further() {
+    const unsigned bits = 64 - shift_ + kGrowth;
+    if (bits < kMostBits || leave_.take()) grow(bits);
+    else most_bits_ = 64 - shift_;
+  }
   void grow(unsigned bits) {
     ZeroedArray<SlotPair> old = std::exchange(pairs_, ZeroedArray<SlotPair>(size_t{1} << bits));
     pairs_.make_pages();  // words go to all of them
@@ -133,8 +161,9 @@ class WordCache {
     }
   }
 
-  unsigned shift_ = 64 - kFirstBits;
+  unsigned shift_ = 64 - kFirstBits, most_bits_ = kMostBits;
   size_t kept_ = 0;
+  LargeCacheLeave leave_;
   ZeroedArray<SlotPair> pairs_{size_t{1} << kFirstBits};
 };
 

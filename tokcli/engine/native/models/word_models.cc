@@ -3,98 +3,14 @@
 
 #include <algorithm>
 
+#include "models/symbol_merging.h"
 #include "text/utf8.h"
 
 namespace tokcli {
 
 namespace {
 
-constexpr size_t kShort = 24;  // up to so many symbols, looking at all of them for each merge beats a heap
-
 using Symbol = WordScratch::Symbol;
-using Candidate = WordScratch::Candidate;
-
-// Merges the symbols of a short word until no two neighbours can be merged. `find(left, right, &order, &made)` returns
-// whether two can be, and when (the lowest order first, then the leftmost). All candidates are in one array; each round
-// takes the lowest.
-template <class Find>
-void merge_short(std::vector<Symbol>& symbols, const Find& find) {
-  uint32_t orders[kShort], made[kShort];
-  size_t count = symbols.size();
-  const auto ask = [&](size_t i) {
-    orders[i] = kNone;
-    if (i + 1 < count && !find(symbols[i], symbols[i + 1], &orders[i], &made[i])) orders[i] = kNone;
-  };
-  for (size_t i = 0; i < count; ++i) ask(i);
-  while (count > 1) {
-    size_t lowest = 0;
-    for (size_t i = 1; i + 1 < count; ++i) {
-      if (orders[i] < orders[lowest]) lowest = i;
-    }
-    if (orders[lowest] == kNone) break;
-    symbols[lowest].id = made[lowest];
-    symbols[lowest].end = symbols[lowest + 1].end;
-    --count;
-    for (size_t i = lowest + 1; i < count; ++i) {
-      symbols[i] = symbols[i + 1];
-      orders[i] = orders[i + 1];
-      made[i] = made[i + 1];
-    }
-    ask(lowest);
-    if (lowest > 0) ask(lowest - 1);
-  }
-  symbols.resize(count);
-}
-
-// Merges the symbols of a long word with a heap, in O(n log n); candidates that have become stale are skipped.
-template <class Find>
-void merge_long(WordScratch& scratch, const Find& find) {
-  std::vector<Symbol>& symbols = scratch.symbols;
-  std::vector<Candidate>& heap = scratch.heap;
-  const auto is_later = [](const Candidate& a, const Candidate& b) { return a.order > b.order; };
-  const auto count = static_cast<int32_t>(symbols.size());
-  for (int32_t i = 0; i < count; ++i) {
-    symbols[i].previous = i - 1;
-    symbols[i].next = i + 1 < count ? i + 1 : -1;
-  }
-  heap.clear();
-  const auto consider = [&](int32_t left, int32_t right) {
-    uint32_t order = 0, made = 0;
-    if (!find(symbols[left], symbols[right], &order, &made)) return;
-    heap.push_back({static_cast<uint64_t>(order) << 32 | static_cast<uint32_t>(left), made});
-    std::push_heap(heap.begin(), heap.end(), is_later);
-  };
-  for (int32_t i = 0; i + 1 < count; ++i) {
-    scratch.pace.step();
-    consider(i, i + 1);
-  }
-  while (!heap.empty()) {
-    scratch.pace.step();
-    std::pop_heap(heap.begin(), heap.end(), is_later);
-    const Candidate best = heap.back();
-    heap.pop_back();
-    const auto at = static_cast<int32_t>(static_cast<uint32_t>(best.order));
-    Symbol& left = symbols[at];
-    uint32_t order = 0, made = 0;
-    if (left.begin == left.end || left.next < 0) continue;  // one of the two has been merged since
-    if (!find(left, symbols[left.next], &order, &made) || made != best.made) continue;
-    Symbol& right = symbols[left.next];
-    left.id = made;
-    left.end = right.end;
-    right.begin = right.end;
-    left.next = right.next;
-    if (left.next >= 0) symbols[left.next].previous = at;
-    if (left.previous >= 0) consider(left.previous, at);
-    if (left.next >= 0) consider(at, left.next);
-  }
-  std::erase_if(symbols, [](const Symbol& symbol) { return symbol.begin == symbol.end; });
-}
-
-template <class Find>
-void merge(WordScratch& scratch, const Find& find) {
-  if (scratch.symbols.size() <= kShort) merge_short(scratch.symbols, find);
-  else merge_long(scratch, find);
-}
 
 // Calls each(begin, end) for the kept symbols in a word and for the characters between them.
 template <class Each>
@@ -176,7 +92,7 @@ bool PieceBpe::encode(Bytes word, WordScratch& scratch) const {
     symbols.push_back({pieces_.strings.find_char(word.data() + begin, end - begin), begin, end, 0, 0});
   });
   const auto is_kept = [&](const Symbol& symbol) { return symbol.id != kNone && is_kept_[symbol.id]; };
-  merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
+  merging::merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     if (is_kept(left) || is_kept(right)) return false;
     *made = pieces_.strings.find_merged(word.data() + left.begin, right.end - left.begin);
     if (*made == kNone) return false;
@@ -281,7 +197,7 @@ void PairBpeModel::place_symbols(Bytes word, WordScratch& scratch) {
 bool PairBpeModel::encode(Bytes word, WordScratch& scratch) const {
   scratch.clear();
   if (!characters(word, scratch)) return false;
-  merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
+  merging::merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     const PairMerge* found = find(left.id, right.id);
     if (found == nullptr) return false;
     *order = found->rank;

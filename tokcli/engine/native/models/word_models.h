@@ -84,7 +84,7 @@ struct WordScratch {
     uint64_t order;  // the rank above the number of the left symbol
     uint32_t made;
   };
-  std::vector<Symbol> symbols;
+  std::vector<Symbol> symbols, window, merged;
   std::vector<Candidate> heap;
   std::vector<uint32_t> ids;
   // The first and the past-the-end byte in the word of each id, where they are wanted: of whole characters. Ids that
