@@ -6,6 +6,7 @@ import inspect
 import itertools
 import os
 import re
+from array import array
 from collections.abc import Callable, Sized
 from functools import cache
 from pathlib import Path
@@ -229,6 +230,15 @@ def test_ids_that_say_their_number_are_ids() -> None:
         assert ENC.decode([five]) == ENC.decode_tokens_bytes([five])[0].decode() == "&"
         assert ENC.decode_single_token_bytes(five) == b"&"
     assert ENC.decode(np.array([5, 5], dtype=np.uint32)) == "&&"
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", *FILES])
+def test_ids_are_decoded_alike_whatever_holds_them(name: str) -> None:
+    text, enc = "Hello, wörld! the the", encoding(name)
+    ids = enc.encode_ordinary(text)
+    for held in (tuple(ids), [np.int64(id) for id in ids], np.array(ids), array("H", ids), enc.encode_array(text)):
+        assert enc.decode(held) == enc.decode(ids)  # type: ignore[arg-type]
+        assert enc.decode_bytes(held) == enc.decode_bytes(ids)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", ["encode", "encode_batch", "encode_with_unstable", "encode_to_numpy"])

@@ -339,9 +339,10 @@ class Encoding(EncodingVocabulary):
         if not isinstance(tokens, list):
             arguments.check_sequence(tokens, name)
         try:
-            return decode(
-                tokens if isinstance(self.tokenizer.inner, RankVocabulary) else arguments.token_ids(tokens, name)
-            )
+            if isinstance(self.tokenizer.inner, RankVocabulary):
+                return decode(tokens)
+            ids = arguments.id_array(tokens)
+            return decode(arguments.token_ids(tokens, name) if ids is None else ids)
         except (TypeError, ValueError, OverflowError):
             arguments.token_ids(tokens, name)  # names the first that is wrong
             raise

@@ -217,6 +217,10 @@ class SpecTokenizer(TextTokenizer, Protocol):
         assert decoder is not None
         return decoder.add(ids) + decoder.finish()
 
+    def decode_array(self, ids: memoryview) -> bytes:
+        """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
+        return self.decode(ids)
+
 
 class PieceTokenizer(TextTokenizer, Protocol):
     """Rules that cut the text between special tokens into pieces, and merge each piece by itself."""

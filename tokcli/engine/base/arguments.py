@@ -5,6 +5,7 @@ Tokenizers and native code rely on these checks and do not repeat them.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import index
@@ -107,6 +108,20 @@ def token_ids(tokens: object, name: str = "tokens") -> list[int]:
     if len(found) < len(given) or (found and not 0 <= min(found) <= max(found) <= MAX_ID):
         found = [token_id(token, f"{name}[{at}]") for at, token in enumerate(given)]
     return found
+
+
+def id_array(tokens: object) -> memoryview | None:
+    """Return ids in a list as an array of 32-bit numbers; None for what `token_ids` has to look at, or refuse.
+
+    >>> id_array([7, True]) == memoryview(array("I", [7, 1])), id_array([-1]), id_array(["7"]), id_array((7,))
+    (True, None, None, None)
+    """
+    if type(tokens) is not list:
+        return None
+    try:
+        return memoryview(array("I", tokens))
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def is_array(tokens: object) -> TypeGuard[memoryview]:
