@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from support import ROOT, examples, reference
 
 import tokcli
+from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.errors import TokcliError
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -239,6 +240,21 @@ def test_ids_are_decoded_alike_whatever_holds_them(name: str) -> None:
     for held in (tuple(ids), [np.int64(id) for id in ids], np.array(ids), array("H", ids), enc.encode_array(text)):
         assert enc.decode(held) == enc.decode(ids)  # type: ignore[arg-type]
         assert enc.decode_bytes(held) == enc.decode_bytes(ids)  # type: ignore[arg-type]
+
+
+def offsets_or_error(name: str, ids: list[int] | tuple[int, ...]) -> object:
+    try:
+        return encoding(name).decode_with_offsets(ids)
+    except (UnicodeDecodeError, KeyError) as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", *FILES])
+@examples(50)
+@given(ids=st.lists(st.integers(0, 300) | st.sampled_from([5, 100257, 100300, 2**32 - 1]), max_size=8), text=st.text())
+def test_offsets_of_a_list_are_those_of_its_ids_one_by_one(name: str, ids: list[int], text: str) -> None:
+    for given_ids in (ids, encoding(name).encode_ordinary(without_surrogates(text))):
+        assert offsets_or_error(name, given_ids) == offsets_or_error(name, tuple(given_ids))
 
 
 @pytest.mark.parametrize("method", ["encode", "encode_batch", "encode_with_unstable", "encode_to_numpy"])

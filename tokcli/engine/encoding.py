@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base import arguments
@@ -378,6 +379,11 @@ class Encoding(EncodingVocabulary):
 
         UnicodeDecodeError where the bytes are not UTF-8.
         """
+        ids = arguments.id_array(tokens)
+        if ids is not None:
+            with suppress(KeyError):  # an id that the vocabulary lacks: named below
+                found: tuple[str, list[int]] = _files().text_and_starts(self.tokenizer, ids)
+                return found
         token_bytes = self.decode_tokens_bytes(tokens)
         return b"".join(token_bytes).decode(), spans_of(token_bytes)[::2].tolist()
 

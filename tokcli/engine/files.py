@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.base import arguments
 from tokcli.engine.stream.chunks import BLOCK_BYTES
-from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder
+from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder, KnownBytes
 from tokcli.engine.stream.ids import special_ids, without
 from tokcli.engine.stream.parallel import ordered
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ def decoder_of(tokenizer: Tokenizer, errors: str, skip_special_tokens: bool) -> 
     arguments.check_text(errors, "errors")
     special = special_ids(tokenizer.special_tokens, tokenizer.is_special) if skip_special_tokens else frozenset()
     return TextDecoder(tokenizer, errors, special)
+
+
+def text_and_starts(tokenizer: Tokenizer, ids: memoryview) -> tuple[str, list[int]]:
+    """Return the text of an array of ids, and the first character of each; see `Encoding.decode_with_offsets`.
+
+    KeyError for an id that the vocabulary lacks.
+    """
+    if isinstance(tokenizer.inner, RankVocabulary):
+        return tokenizer.joined_tokens(ids).decode(), tokenizer.token_spans(ids)[::2].tolist()
+    known = KnownBytes(lambda new: list(map(tokenizer.token_bytes().__getitem__, new)))
+    return known.joined(ids).decode(), known.spans(ids, 0)[::2].tolist()
 
 
 def of_each(
