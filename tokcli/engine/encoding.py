@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base import arguments
@@ -16,7 +17,7 @@ from tokcli.engine.encoding_vocabulary import EncodingVocabulary
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.engine.stream.utf8 import without_surrogates
-from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary, unknown_id
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.engine.tokens import Tokens, pairs_of, spans_of
 from tokcli.errors import TokcliError, UnknownTokenError, VocabularySizeError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokcli.engine.files import TextDecoder
+    from tokcli.engine.stream.decoding import KnownBytes
 
     Decoded = TypeVar("Decoded", str, bytes)
     Reopen: TypeAlias = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
@@ -353,27 +355,6 @@ class Encoding(EncodingVocabulary):
         decoder: TextDecoder = _files().decoder_of(self.tokenizer, errors, skip_special_tokens)
         return decoder
 
-    def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""
-        return self._bytes_of([arguments.token_id(token)])[0]
-
-    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """Return the bytes of each id; UnknownTokenError, a KeyError, if there is no such id."""
-        given = list(tokens) if isinstance(tokens, Iterable) else tokens
-        try:
-            ids = arguments.token_ids(given)
-        except OverflowError:  # tiktoken looks ids up one by one, and names the first that is wrong in any way
-            for at, token in enumerate(given):
-                self._bytes_of([arguments.token_id(token, f"tokens[{at}]")])
-            raise
-        return self._bytes_of(ids)
-
-    def _bytes_of(self, ids: list[int]) -> list[bytes]:
-        try:
-            return list(map(self.tokenizer.token_bytes().__getitem__, ids))
-        except KeyError as error:
-            raise unknown_id(error.args[0], self.name) from None
-
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """Return the text of ids, and for each id the index of the first character that has some of its bytes.
 
@@ -382,10 +363,15 @@ class Encoding(EncodingVocabulary):
         ids = arguments.id_array(tokens)
         if ids is not None:
             with suppress(KeyError):  # an id that the vocabulary lacks: named below
-                found: tuple[str, list[int]] = _files().text_and_starts(self.tokenizer, ids)
-                return found
+                return self._known_bytes.joined(ids).decode(), self._known_bytes.spans(ids, 0)[::2].tolist()
         token_bytes = self.decode_tokens_bytes(tokens)
         return b"".join(token_bytes).decode(), spans_of(token_bytes)[::2].tolist()
+
+    @cached_property
+    def _known_bytes(self) -> KnownBytes:
+        """The bytes of the ids whose offsets have been asked for."""
+        known: KnownBytes = _files().known_bytes(self.tokenizer)
+        return known
 
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8

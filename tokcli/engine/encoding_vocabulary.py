@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tokcli.engine.base import arguments
 from tokcli.engine.pretokenizers.pretokenizer import ALL
+from tokcli.engine.tiktoken.rank_vocabulary import unknown_id
 from tokcli.errors import NoIdError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 class EncodingVocabulary:
     """A base of `Encoding`: questions about its vocabulary."""
 
+    name: str
     tokenizer: Tokenizer
     max_token_value: int
     _special_tokens: Mapping[str, int]
@@ -40,6 +42,27 @@ class EncodingVocabulary:
     def eot_token(self) -> int:
         """The id of `<|endoftext|>`; KeyError where there is none."""
         return self._special_tokens["<|endoftext|>"]
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""
+        return self._bytes_of([arguments.token_id(token)])[0]
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """Return the bytes of each id; UnknownTokenError, a KeyError, if there is no such id."""
+        given = list(tokens) if isinstance(tokens, Iterable) else tokens
+        try:
+            ids = arguments.token_ids(given)
+        except OverflowError:  # tiktoken looks ids up one by one, and names the first that is wrong in any way
+            for at, token in enumerate(given):
+                self._bytes_of([arguments.token_id(token, f"tokens[{at}]")])
+            raise
+        return self._bytes_of(ids)
+
+    def _bytes_of(self, ids: list[int]) -> list[bytes]:
+        try:
+            return list(map(self.tokenizer.token_bytes().__getitem__, ids))
+        except KeyError as error:
+            raise unknown_id(error.args[0], self.name) from None
 
     def is_special_token(self, token: int) -> bool:
         """Return whether a special token has this id."""

@@ -16,7 +16,6 @@ from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder, KnownBytes
 from tokcli.engine.stream.ids import special_ids, without
 from tokcli.engine.stream.parallel import ordered
-from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -52,15 +51,9 @@ def decoder_of(tokenizer: Tokenizer, errors: str, skip_special_tokens: bool) -> 
     return TextDecoder(tokenizer, errors, special)
 
 
-def text_and_starts(tokenizer: Tokenizer, ids: memoryview) -> tuple[str, list[int]]:
-    """Return the text of an array of ids, and the first character of each; see `Encoding.decode_with_offsets`.
-
-    KeyError for an id that the vocabulary lacks.
-    """
-    if isinstance(tokenizer.inner, RankVocabulary):
-        return tokenizer.joined_tokens(ids).decode(), tokenizer.token_spans(ids)[::2].tolist()
-    known = KnownBytes(lambda new: list(map(tokenizer.token_bytes().__getitem__, new)))
-    return known.joined(ids).decode(), known.spans(ids, 0)[::2].tolist()
+def known_bytes(tokenizer: Tokenizer) -> KnownBytes:
+    """Return what joins the bytes of ids, each as `token_bytes` gives them; KeyError for an unknown id."""
+    return KnownBytes(lambda new: list(map(tokenizer.token_bytes().__getitem__, new)))
 
 
 def of_each(

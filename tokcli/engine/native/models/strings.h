@@ -33,9 +33,9 @@ inline uint64_t hash_text(const uint8_t* p, size_t size, uint64_t seed) {
   return mix(hash ^ tail, 0xD6E8FEB86659FD93u);
 }
 
-// A map from short texts to numbers that looks up without a hash. Where the symbols of a word are merged, many of the texts that
-// are looked for are single characters, with which it begins, or two of ASCII. (Profile: with a hash, mixed text that was new
-// to llama 2 took an eighth longer.)
+// A map from short texts to numbers that looks up without a hash. Where the symbols of a word are merged, many of the texts
+// that are looked for are single characters, with which it begins, or two of ASCII. (Profile: with a hash, mixed text that
+// was new to llama 2 took an eighth longer.)
 class ShortTexts {
  public:
   static constexpr size_t kNowhere = SIZE_MAX;

@@ -146,7 +146,7 @@ class WordCache {
   void grow_further() {
     const unsigned bits = 64 - shift_ + kGrowth;
     if (bits < kMostBits || leave_.take()) grow(bits);
-    else most_bits_ = 64 - shift_;
+    else most_bits_ = 64 - shift_;  // for good: else each new word would write to a number that all threads share
   }
   void grow(unsigned bits) {
     ZeroedArray<SlotPair> old = std::exchange(pairs_, ZeroedArray<SlotPair>(size_t{1} << bits));
