@@ -138,6 +138,23 @@ def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
     assert spans_with(encoding.tokenizer, text, 2) == spans_with(encoding.tokenizer, text, 1)
 
 
+@pytest.mark.parametrize("most", [-0.3, 40.3])
+def test_words_that_depend_on_the_sum_before_them_have_the_ids_of_that_sum(most: float, tmp_path: Path) -> None:
+    """Paths through "▁ab" are so close that rounding decides, each time anew; some scores may be above 0."""
+    path = tmp_path / "x.model"
+    scores = {"▁": -2.1, "a": -2.2, "b": -3.7, "▁a": -1.4, "ab": -3.0, "▁ab": -5.1, "▁c": most}
+    pieces = [(piece.encode(), NORMAL) for piece in scores]
+    path.write_bytes(model_file(pieces, UNIGRAM, scores=tuple(scores.values())))
+    encoding = load_encoding(path)
+    rnd = random.Random(3)
+    text = "".join(rnd.choices([" ab", " c", " a", " \U00012000", " " + "ab" * 20], [9, 2, 2, 1, 1], k=200_000))
+    ids = bytes(encoding.encode_array(text))
+    assert len({tuple(encoding.encode(" c" * n + " ab")[n:]) for n in range(1, 40_000, 997)}) > 1
+    for threads in (2, 3):
+        assert bytes(allow_inner_threads(encoding.encode_array, threads)(text)) == ids
+        assert allow_inner_threads(encoding.count, threads)(text) == len(ids) // 4
+
+
 @pytest.mark.parametrize("model_type", [BPE, UNIGRAM])
 @pytest.mark.parametrize(
     ("rule", "makes", "ids"),

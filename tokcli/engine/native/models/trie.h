@@ -27,6 +27,12 @@ class Trie {
   }
   // Returns the value of the string that ends in a node; kNone where none ends there.
   uint32_t value(uint32_t node) const { return units_[node].value; }
+  // Returns the value of a string; kNone where it is not in the trie.
+  uint32_t find(Bytes text) const {
+    uint32_t node = kRoot;
+    for (size_t i = 0; i < text.size() && node != kNone; ++i) node = step(node, text[i]);
+    return node == kNone ? kNone : units_[node].value;
+  }
   // Finds the longest string that a text begins with. Returns its size, or 0 where there is none. `seen`, if it is given,
   // becomes the number of bytes that were looked at.
   size_t longest(const uint8_t* p, const uint8_t* end, uint32_t* value, size_t* seen = nullptr) const;

@@ -49,6 +49,7 @@ void Unigram::build(std::vector<double> scores, double unknown_score) {
   unknown_score_ = unknown_score;
   largest_ = std::abs(unknown_score);
   for (const double score : scores_) largest_ = std::max(largest_, std::abs(score));
+  only_falls_ = unknown_score <= 0 && std::all_of(scores_.begin(), scores_.end(), [](double score) { return score <= 0; });
   WordScratch scratch;
   std::vector<float> whole;
   for (uint32_t token = 0; token < scores_.size(); ++token) {

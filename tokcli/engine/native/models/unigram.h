@@ -22,6 +22,7 @@ class Unigram {
     archive.plain(unknown_score_);
     archive.plain(largest_);
     archive.table(whole_);
+    archive.flag(only_falls_);
   }
   bool fits() const {
     const size_t count = scores_.size();
@@ -36,7 +37,7 @@ class Unigram {
   Sum search(Bytes word, Sum start, WordScratch& scratch, float* sure_up_to) const;
   // Returns the token that is a word, where it is its best path for sums up to `sum` before it; kNone: search for the path.
   uint32_t whole(Bytes word, double sum) const {
-    const uint32_t token = tokens_.strings.find(word.data(), word.size());
+    const uint32_t token = tokens_.trie.find(word);
     return token != kNone && sum <= double{whole_[token]} ? token : kNone;
   }
   // The largest sum before a word that is a token for which this is the best path; below 0: none.
@@ -46,6 +47,8 @@ class Unigram {
   // Sums up to this size never begin at 0 again.
   template <class Sum>
   static constexpr Sum most = 1e15;
+  // Returns whether no score is above 0.
+  bool only_falls() const { return only_falls_; }
   double score(uint32_t token) const { return token == kUnknownToken ? unknown_score_ : scores_[token]; }
 
  private:
@@ -56,6 +59,7 @@ class Unigram {
   Table<double> scores_;
   Table<float> whole_;  // see whole_up_to: most words are tokens, and their paths are found once, when the model is made
   double unknown_score_ = 0, largest_ = 0;
+  bool only_falls_ = false;
 };
 
 template <>

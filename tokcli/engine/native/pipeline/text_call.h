@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parts_in_order.h"
 #include "base/threads.h"
 #include "pipeline/text_model.h"
 #include "stages/growth_limit.h"
@@ -147,6 +148,8 @@ struct TextModel::Call {
 
 // The bytes of a part of a text: its forms and its ids are in the processor's cache while it is worked on.
 constexpr size_t kPartBytes = size_t{1} << 17;
+// The same where sums go through the whole text: what is found takes six times as much memory, until the parts before are done.
+constexpr size_t kSumPartBytes = size_t{1} << 15;
 
 // Cuts a text into parts of `size` bytes and those up to the next place where it may be cut: where `is_cut(at, begin, end)`
 // says of a character that it and what is before it can be encoded on their own.
@@ -164,20 +167,43 @@ std::vector<Bytes> parts_of(Bytes text, size_t size, const IsCut& is_cut) {
   return parts;
 }
 
-// The words of a part of a text, as they are found before the sum of the scores before them is known (text_sums.cc).
+// The words of a part of a text, as they are found before the sum of the scores before them is known (text_sums.cc). Their ids
+// are those that the part has made.
 struct TextModel::FoundWords {
-  // The number of bytes and of tokens, and the largest sum before the word for which these are its tokens (below 0: none).
+  // How many bytes, tokens and ids a word has, and the largest sum before it for which these are its tokens (below 0: none).
   struct Word {
-    uint32_t size, count;
+    uint32_t size;
+    uint16_t tokens, ids;  // none of a long word
     float limit;
   };
-  std::string text;  // of all words, in a row
-  std::vector<Word> words;
-  std::vector<uint32_t> tokens;  // their numbers
+  // The same of a row of words.
+  struct Row {
+    size_t words = 0, size = 0, tokens = 0, ids = 0;
+    float limit = 0;
+    void add(const Word& word) {
+      limit = words == 0 ? word.limit : std::min(limit, word.limit);
+      ++words;
+      size += word.size;
+      tokens += word.tokens;
+      ids += word.ids;
+    }
+  };
+  static constexpr size_t kRow = 32;  // words of a row; the last one may have fewer
+  GrowingBuffer<uint8_t> text;        // of all words
+  GrowingBuffer<Word> words;
+  GrowingBuffer<double> scores;  // of all tokens
+  std::vector<Row> rows;
+  void add(const Word& word) {
+    if (rows.empty() || rows.back().words == kRow) rows.emplace_back();
+    rows.back().add(word);
+    *words.reserve(1) = word;
+    words.commit(1);
+  }
   void clear() {
     text.clear();
     words.clear();
-    tokens.clear();
+    scores.clear();
+    rows.clear();
   }
 };
 
@@ -195,7 +221,14 @@ struct alignas(kCacheLine) TextModel::Made {
   Refusal refusal;
   Spans spans;
   IdBuffer blanks;
-  FoundWords found;  // where sums go through the whole text; then there is nothing else
+  FoundWords found;  // where sums go through the whole text
+  // Is ready for another part, without places, in the same memory.
+  void clear() {
+    ids.clear();
+    count = made = 0;
+    refusal = {};
+    found.clear();
+  }
 };
 
 // Encodes a part of the text of a call by itself.
@@ -252,32 +285,38 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   return true;
 }
 
-// Lets threads share the work on a text whose sums go through all of it. They find the words of some parts; then this
-// thread adds these up in order. Returns how many parts are done: none where there is not enough to share, or where places
-// are kept.
+// Lets threads share the work on a text whose sums go through all of it. Each finds the words of the next part; whoever is done
+// when the parts before are added up adds its own, and those after it that wait for it. Nobody ever waits. Returns how many
+// parts are done: none where there is not enough to share, or where places are kept.
 template <class Encode>
 size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const Encode& encode) const {
-  constexpr size_t kPartsAtOnce = 4;  // for each thread: they take five times as much memory as their text
+  // As a rule few parts wait for those before them; of so many, all may.
+  constexpr size_t kPartsAtOnce = (size_t{1} << 24) / kSumPartBytes;
   const size_t threads = std::min(call.threads, parts.size() / 2);
   if (sums == Sums::kPerWord || threads < 2 || call.spans != nullptr) return 0;
   encode_waiting(call);
-  std::vector<Made> made(std::min(parts.size(), threads * kPartsAtOnce));
+  const bool keeps_ids = call.sink.keeps_ids() || joins_unknown;
   size_t done = 0;
   while (done < parts.size() && !call.refusal.is_refused) {
-    const size_t count = std::min(made.size(), parts.size() - done);
+    const size_t count = std::min(kPartsAtOnce, parts.size() - done);
+    PartsInOrder<Made> made(count);
+    const auto add = [&](const Made& part) {
+      call.refusal.add(part.refusal);
+      call.add_made(part.made);
+      if (!call.refusal.is_refused) add_found(part, call);
+    };
     std::atomic<size_t> next{0};
     in_threads(std::min(threads, count), [&](size_t) {
       TextWorker worker(call.worker.pool);
+      worker.scratch->cache.expect_text(count * kSumPartBytes / threads);
       for (size_t i; (i = next++) < count;) {
-        made[i].found.clear();
-        encode_apart(parts[done + i], call, false, worker, made[i], encode);
+        std::unique_ptr<Made> part = made.place();
+        part->clear();
+        encode_apart(parts[done + i], call, keeps_ids, worker, *part, encode);
+        made.put(i, std::move(part), add);
       }
     });
-    for (size_t i = 0; i < count; ++i) {
-      call.refusal.add(made[i].refusal);
-      call.add_made(std::exchange(made[i].made, 0));
-      if (!call.refusal.is_refused) add_found(made[i].found, call);
-    }
+    made.use_parts(add);
     done += count;
   }
   return done;

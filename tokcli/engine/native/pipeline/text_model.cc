@@ -96,7 +96,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   if (is_whole || !finds_in_parts() || segment.size() < 2 * kPartBytes)
     return encode_part(segment, whole, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
-  const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
+  const std::vector<Bytes> parts = parts_of(segment, sums == Sums::kPerWord ? kPartBytes : kSumPartBytes, is_cut);
   size_t i = share_sums(parts, call, encode);
   while (i < parts.size() && !call.refusal.is_refused) {
     encode(parts[i++], call);

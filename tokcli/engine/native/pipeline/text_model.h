@@ -295,9 +295,9 @@ struct TextModel {
   void sum_words(size_t count, Call& call) const;
   template <class Sum>
   void find_words(size_t count, Call& call) const;
-  void add_found(const FoundWords& found, Call& call) const;
+  void add_found(const Made& made, Call& call) const;
   template <class Sum>
-  void add_found_words(const FoundWords& found, Call& call) const;
+  void add_found_words(const Made& made, Call& call) const;
   template <class Sum>
   bool sum_tokens(Bytes word, const uint32_t* numbers, size_t count, Sum limit, Sum& sum, Call& call) const;
   template <class Sum>

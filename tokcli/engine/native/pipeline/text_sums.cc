@@ -5,6 +5,7 @@
 // sums before it up to a limit: the cache keeps them with this limit, and threads can find the words of a long text before
 // the sums are known. The sum itself is added up token by token, from the first to the last, as the reference does.
 #include <cmath>
+#include <cstring>
 
 #include "pipeline/text_call.h"
 #include "text/utf8.h"
@@ -17,8 +18,8 @@ void TextModel::encode_sums(size_t count, Call& call) const {
   return is_single ? sum_words<float>(count, call) : sum_words<double>(count, call);
 }
 
-void TextModel::add_found(const FoundWords& found, Call& call) const {
-  return sums == Sums::kPerText32 ? add_found_words<float>(found, call) : add_found_words<double>(found, call);
+void TextModel::add_found(const Made& made, Call& call) const {
+  return sums == Sums::kPerText32 ? add_found_words<float>(made, call) : add_found_words<double>(made, call);
 }
 
 template <class Sum>
@@ -44,10 +45,26 @@ void TextModel::sum_words(size_t count, Call& call) const {
 template <class Sum>
 void TextModel::find_words(size_t count, Call& call) const {
   FoundWords& found = *call.found;
+  const uint8_t* text_begin = count == 0 ? nullptr : call.scratch.waiting[0].word.data();
+  const uint8_t* text_end = text_begin;  // words follow each other in memory, as a rule
+  const auto add_text = [&] {
+    const auto size = static_cast<size_t>(text_end - text_begin);
+    std::memcpy(found.text.reserve(size), text_begin, size);
+    found.text.commit(size);
+  };
   const auto add = [&](Bytes word, const uint32_t* numbers, size_t size, float limit) {
-    found.text.append(view_of(word));
-    found.words.push_back({static_cast<uint32_t>(word.size()), static_cast<uint32_t>(size), limit});
-    found.tokens.insert(found.tokens.end(), numbers, numbers + size);
+    if (word.data() != text_end) {
+      add_text();
+      text_begin = word.data();
+    }
+    text_end = word.data() + word.size();
+    double* const scores = found.scores.reserve(size);
+    for (size_t i = 0; i < size; ++i) scores[i] = models.unigram.score(numbers[i]);
+    found.scores.commit(size);
+    const size_t ids_before = call.sink.count();
+    add_tokens(word, numbers, size, call);
+    const size_t ids = call.sink.count() - ids_before;
+    found.add({static_cast<uint32_t>(word.size()), static_cast<uint16_t>(size), static_cast<uint16_t>(ids), limit});
   };
   for (size_t i = 0; i < count; ++i) {
     const auto& waiting = call.scratch.waiting[i];
@@ -62,24 +79,56 @@ void TextModel::find_words(size_t count, Call& call) const {
       add(waiting.word, call.scratch.word.ids.data(), call.scratch.word.ids.size(), limit);
     }
   }
+  if (text_begin != nullptr) add_text();
 }
 
-// Adds words that were found before. Those for which the sum before them is too large are searched with it.
+// Adds words that were found before, row by row. Where no token has a score above 0, sums only become larger, and a row of
+// whose words each holds for the sum after it needs no more than that sum. In other rows each word is looked at; those for
+// which the sum before them is too large are searched with it.
 template <class Sum>
-void TextModel::add_found_words(const FoundWords& found, Call& call) const {
+void TextModel::add_found_words(const Made& made, Call& call) const {
   Sum sum = static_cast<Sum>(call.sum);
-  const uint8_t* text = bytes_of(found.text).data();
-  const uint32_t* numbers = found.tokens.data();
-  for (const FoundWords::Word& word : found.words) {
-    const Bytes bytes{text, word.size};
-    call.scratch.word.pace.step(word.size);
-    if (!sum_tokens(bytes, numbers, word.count, static_cast<Sum>(word.limit), sum, call)) {
-      sum = search({bytes, kNone, {}}, sum, false, call).sum;
-      add_tokens(bytes, call.scratch.word.ids.data(), call.scratch.word.ids.size(), call);
+  const FoundWords& found = made.found;
+  const FoundWords::Word* word = found.words.data();
+  const uint8_t* text = found.text.data();
+  const double* scores = found.scores.data();
+  const auto sum_after = [](Sum before, const double* all, size_t count) {
+    for (size_t i = 0; i < count; ++i) before = static_cast<Sum>(all[i]) + before;
+    return before;
+  };
+  size_t ids = 0, known = 0;  // of the ids that were made: up to the next word, and those that are added
+  const auto add_known = [&] {
+    if (call.sink.keeps_ids() || joins_unknown) call.sink.add(made.ids.data() + known, ids - known);
+    else call.sink.add_count(ids - known);
+    known = ids;
+  };
+  for (const FoundWords::Row& row : found.rows) {
+    call.scratch.word.pace.step(row.size);
+    const Sum after = sum_after(sum, scores, row.tokens);
+    if (models.unigram.only_falls() && sum <= 0 && -after <= static_cast<Sum>(row.limit)) [[likely]] {
+      sum = after;
+      word += row.words;
+      text += row.size;
+      scores += row.tokens;
+      ids += row.ids;
+      continue;
     }
-    text += word.size;
-    numbers += word.count;
+    for (const FoundWords::Word* const end = word + row.words; word < end; ++word) {
+      if (std::abs(sum) <= static_cast<Sum>(word->limit)) {
+        sum = sum_after(sum, scores, word->tokens);
+        ids += word->ids;
+      } else {
+        add_known();
+        ids = known += word->ids;
+        const Bytes bytes{text, word->size};
+        sum = search({bytes, kNone, {}}, sum, false, call).sum;
+        add_tokens(bytes, call.scratch.word.ids.data(), call.scratch.word.ids.size(), call);
+      }
+      text += word->size;
+      scores += word->tokens;
+    }
   }
+  add_known();
   call.sum = sum;
 }
 
