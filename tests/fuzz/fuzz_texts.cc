@@ -82,6 +82,25 @@ void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   CLAIM(std::ranges::equal(std::span(spans.data(), spans.size()), std::span(part_spans.data(), part_spans.size())));
 }
 
+// Finds the ends of pieces in one thread and in three: they are the same, and none is outside the text.
+void split(const TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound), normalized(model.normalized.tokens.size());
+  const auto ends_in = [&](size_t threads) {
+    tokcli::Spans ends;
+    tokcli::Refusal refusal;
+    TextModel::Task task{text, raw, normalized, threads};
+    task.piece_ends = &ends;
+    TextWorker worker(pool);
+    model.encode(task, worker, refusal);
+    std::vector<uint64_t> found(ends.data(), ends.data() + (refusal.is_refused ? 0 : ends.size()));
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  };
+  const std::vector<uint64_t> ends = ends_in(1);
+  CLAIM(ends_in(3) == ends);
+  CLAIM(ends.empty() || ends.back() <= text.size());
+}
+
 // Encodes a text after another one, whose scores have any sum: twice, the second time with words from the cache, in threads.
 void encode_after(const TextModel& model, Bytes text, tokcli::ScratchPool& pool, float before) {
   const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound), normalized(model.normalized.tokens.size());
@@ -129,5 +148,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tokcli::ScratchPool placing{tokcli::TextScratch::Source{}};  // what another pool keeps holds for sums through the whole text
   find_places(model, text, placing);
   encode_parts(model, text, placing);
+  split(model, text, placing);
   return 0;
 }

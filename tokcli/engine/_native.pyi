@@ -577,6 +577,8 @@ class TextModel:
         self, texts: list[str], raw: Buffer, normalized: Buffer, threads: SupportsIndex, as_lists: Literal[False], /
     ) -> tuple[Ids, bytes] | None:
         """Return the ids of all texts, and where those of each begin and the last end (uint64), else as encode does."""
+    def split(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex, /) -> bytes | None:
+        """Return the bytes (uint64) at which the pieces of a text end, else as encode does."""
     def part_ends(self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /) -> bytes | None:
         """Return the bytes (uint64) at which parts of a text end that may be encoded one by one, else as encode does.
 

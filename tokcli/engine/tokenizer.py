@@ -68,10 +68,6 @@ class Streams(Executor):
         """Yield blocks of bytes in the form that is encoded fastest: UTF-8 where native code takes it, else chunks."""
         return self.reader.read_parts(blocks, options)
 
-    def read_split(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | Chunk]:
-        """Yield blocks of bytes as text with its pieces where native code splits it, else as chunks to be split."""
-        return self.reader.read_split(blocks, options)
-
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:
         """Return blocks of bytes as one chunk; None where they are empty, InputError above MAX_PIECE_BYTES."""
         return self.reader.read_whole(blocks, options)
@@ -159,16 +155,35 @@ class Streams(Executor):
 class Pieces(Streams):
     """Splits texts into pieces, and turns pieces into ids, which are not split again."""
 
+    def read_split(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | Chunk]:
+        """Yield blocks of bytes as text with its pieces where native code splits it, else as chunks to be split."""
+        for part in self.reader.read_split(blocks, options):
+            if isinstance(part, SplitText) or part.special or part.tail:
+                yield part
+            else:
+                yield self._split(part.text) or part
+
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it; joined, they are the text."""
-        return self.inner.split(without_surrogates(text))
+        text = without_surrogates(text)
+        found = self._split(text)
+        return self.inner.split(text) if found is None else found.pieces
+
+    def _split(self, text: str) -> SplitText | None:
+        """Return a text with its pieces where native code tells these as the rules do."""
+        if self.twin is not None and not isinstance(self.inner, RankVocabulary):
+            with suppress(Refused):
+                data = text.encode()
+                return SplitText(memoryview(data), self.twin(NONE).piece_ends(data))
+        return None
 
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
         """Return the pieces of a chunk; a special token is one piece."""
         is_plain = self.knows_pieces or (self.text_ranks is not None and self.text_ranks.is_plain(chunk.text))
         if self.ranked is not None and (is_plain or self._is_known(chunk)):
             return self.ranked.split_chunk(chunk)
-        return [piece.encode() for piece in self.inner.split(chunk.text)]
+        pieces = chunk.pieces if self.ranked is None else None
+        return [piece.encode() for piece in (self.split(chunk.text) if pieces is None else pieces)]
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of one piece, which is not split again where ranks encode it; else it is a text of its own."""
@@ -184,7 +199,7 @@ class Pieces(Streams):
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return the ids of a part and the number of ids of each piece (uint32); None where texts are encoded whole."""
-        if self.ranked is not None and self.ranked.pieces is not None:
+        if self.knows_pieces and self.ranked is not None and self.ranked.pieces is not None:
             with suppress(Refused):
                 return self.ranked.pieces.merge_each(part)
         return None

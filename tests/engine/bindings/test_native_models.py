@@ -33,7 +33,7 @@ from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel, Pairs, S
 from tokcli.engine.spec.normalizers import Bert, SentencePieceNormalizer
 from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
 from tokcli.engine.spec.spec import TokenizerSpec
-from tokcli.engine.stream.utf8 import without_surrogates
+from tokcli.engine.stream.utf8 import SplitText, without_surrogates
 from tokcli.errors import GrowthError
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
@@ -57,6 +57,7 @@ def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozen
     assert array.tolist() == ids
     assert reopened(native).encode(text, allowed) == ids
     assert_places(tokenizer, text, allowed)
+    assert_pieces(tokenizer, text)
 
 
 def assert_places(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozenset[str]) -> None:
@@ -66,6 +67,16 @@ def assert_places(tokenizer: SentencePiece | Pipeline, text: str, allowed: froze
     for twin in (native, native, reopened(native)):  # the second time, words are in its cache
         found = unless_refused(twin.encode_spans, text, allowed)
         assert found is None or (found.ids, found.spans) == (expected.ids, expected.spans)
+
+
+def assert_pieces(tokenizer: SentencePiece | Pipeline, text: str) -> None:
+    """The twin of a pipeline cuts a text into the pieces of the Python code, or into none; that of SentencePiece never."""
+    native, given = tokenizer.native, without_surrogates(text).encode()
+    assert native is not None
+    for twin in (native, reopened(native)):
+        ends = unless_refused(twin.piece_ends, given)
+        assert ends is None or isinstance(tokenizer, Pipeline)
+        assert ends is None or SplitText(memoryview(given), ends).pieces == tokenizer.split(without_surrogates(text))
 
 
 def reopened(native: NativeText) -> NativeText:
@@ -93,6 +104,8 @@ def test_places_in_ordinary_text_need_no_python(name: str) -> None:
     for text in ("", "a", "Hello, wörld! ", "É\u0301 ﬁ 漢字 e\u0323\u0307", " \u200b x\x00y  z\n"):
         found = None if tokenizer.native is None else tokenizer.native.encode_spans(text, NONE)
         assert found is not None, text
+        is_split = unless_refused(tokenizer.native.piece_ends, text.encode()) is not None
+        assert is_split == isinstance(tokenizer, Pipeline), text
 
 
 @pytest.mark.parametrize("name", FILES)

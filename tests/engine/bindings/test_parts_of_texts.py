@@ -106,6 +106,8 @@ def test_parts_have_the_ids_and_places_of_the_whole(steps: str, cuts: str, model
     assert spans_with(tokenizer, TEXT, 3) == whole
     count, found = parts_spans(tokenizer, TEXT, SIZE // 40)
     assert count == 0 or found == whole
+    for threads in (1, 3):
+        assert allow_inner_threads(encoding.split, threads)(TEXT) == tokenizer.inner.whole.split(TEXT)
 
 
 @pytest.mark.parametrize("name", ["bpe.model", "word.model", "char.model", "unigram.model", "wordpiece.tokenizer.json"])

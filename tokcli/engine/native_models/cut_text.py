@@ -137,6 +137,11 @@ class CutText(NativeText):
             tokens.spans = self._known.spans(tokens.ids, 0)
         return tokens, total
 
+    def piece_ends(self, text: bytes) -> bytes:
+        """Raise Refused: the pieces are those of the rules."""
+        del text
+        raise Refused
+
     def part_ends(self, text: memoryview, size: int) -> memoryview:
         """Raise Refused: tokens may have to be cut out of the text."""
         del text, size

@@ -136,6 +136,10 @@ class NativeText:
         )
         return _tokens(ids, spans, blanks)
 
+    def piece_ends(self, text: bytes) -> bytes:
+        """Return the bytes (uint64) at which the pieces of a text end, which no special token is among."""
+        return _taken(self.model.split(text, *self._states(NONE), threads_inside()))
+
     def part_ends(self, text: memoryview, size: int) -> memoryview:
         """Return the bytes (uint64) at which parts of a text end whose tokens and places are found one by one.
 

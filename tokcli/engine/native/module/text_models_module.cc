@@ -272,5 +272,6 @@ void bind_text_models(nb::module_& module) {
       .def("encode_batch", &PyTextModel::encode_batch)
       .def("encode_part", &PyTextModel::encode_part)
       .def("part_ends", &PyTextModel::part_ends)
+      .def("split", &PyTextModel::split)
       .def("encode_records", &PyTextModel::encode_records);
 }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/parts_in_order.h"
 #include "base/threads.h"
+#include "pipeline/parts_in_order.h"
 #include "pipeline/text_model.h"
 #include "stages/growth_limit.h"
 #include "text/char_place.h"
@@ -53,6 +53,8 @@ struct TextModel::Call {
   bool has_spaces = true;  // whether pieces may have spaces, which become metaspaces, or metaspaces
   // SentencePiece: a span ends where what comes next begins, and of a character's bytes only the last has one.
   bool ends_at_next = false;
+  // Whether the ends of pieces are wanted, which then are what `spans` gets, and no ids.
+  bool splits = false;
   // For ranks: see Task.
   IdBuffer* blanks = nullptr;
   const EncoderPool::TakeIds* take = nullptr;
@@ -104,6 +106,7 @@ struct TextModel::Call {
   // Adds the span of the characters from `first` up to `last` in the text that is cut.
   void add_span(const uint8_t* first, const uint8_t* last) {
     if (spans == nullptr || (first >= last && !ends_at_next)) return;
+    if (splits) return add_end(end_of(first, last));
     write_span(first, last, spans->reserve(2));
     spans->commit(2);
   }
@@ -123,6 +126,7 @@ struct TextModel::Call {
   void add_place(Bytes part) {
     if (spans == nullptr) return;
     const auto at = static_cast<size_t>(part.data() - raw.data());
+    if (splits) return add_end(at + part.size());
     put_span(at, at + part.size(), spans->reserve(2));
     spans->commit(2);
   }
@@ -130,8 +134,18 @@ struct TextModel::Call {
   void write_span(const uint8_t* first, const uint8_t* last, uint64_t* to) {
     const size_t start = origin_of(first);
     if (ends_at_next) return put_span(start, first == last ? start : origin_of(last), to);
-    const size_t end = origin_of(previous_char(last, first));
-    put_span(start, end < raw.size() ? end + utf8_size(raw[end]) : end, to);
+    put_span(start, end_of(first, last), to);
+  }
+  // Returns the byte of the text as given at which the last character before `last` ends.
+  size_t end_of(const uint8_t* first, const uint8_t* last) {
+    const size_t begin = origin_of(previous_char(last, first));
+    return begin < raw.size() ? begin + utf8_size(raw[begin]) : begin;
+  }
+  // Adds the end of a piece, unless it is that of the one before.
+  void add_end(size_t end) {
+    if (spans->size() > 0 && end <= spans->data()[spans->size() - 1]) return;
+    *spans->reserve(1) = end;
+    spans->commit(1);
   }
   // Writes the span of the characters in some bytes of the text as given.
   void put_span(size_t from, size_t up_to, uint64_t* to) {
@@ -244,6 +258,7 @@ void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextW
   if (call.blanks != nullptr) part.blanks = &made.blanks;
   if (model != nullptr) scratch.cache.expect_text(text.size());
   part.ends_at_next = call.ends_at_next;
+  part.splits = call.splits;
   if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
   encode(text, part);
   encode_waiting(part);

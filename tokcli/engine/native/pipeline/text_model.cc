@@ -24,8 +24,9 @@ size_t TextModel::encode(const Task& task, TextWorker& worker, Refusal& refusal)
   TextScratch* const scratch = &*worker.scratch;
   if (model != nullptr) scratch->cache.expect_text(text.size());
   Call call{worker, *scratch, IdSink(task.ids, joins_unknown ? unknown.id : kNone), refusal, GrowthLimit(text), task.threads};
-  call.track(task.spans, text, text);
-  if (task.spans != nullptr && !knows_places()) {
+  call.splits = task.piece_ends != nullptr;
+  call.track(call.splits ? task.piece_ends : task.spans, text, text);
+  if (call.splits ? !knows_pieces() : task.spans != nullptr && !knows_places()) {
     call.refuse();
     return 0;
   }
@@ -93,7 +94,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
     encode_part(part, ends, is_first && ends.begin, states, one);
   };
   const bool is_whole = models.which == Models::Used::kRanks && ((steps.empty() && call.spans == nullptr) || !ranks.may_cut());
-  if (is_whole || !finds_in_parts() || segment.size() < 2 * kPartBytes)
+  if (is_whole || call.splits || !finds_in_parts() || segment.size() < 2 * kPartBytes)
     return encode_part(segment, whole, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, sums == Sums::kPerWord ? kPartBytes : kSumPartBytes, is_cut);

@@ -240,6 +240,8 @@ struct TextModel {
     Spans* spans = nullptr;
     IdBuffer* blanks = nullptr;
     const EncoderPool::TakeIds* take = nullptr;
+    // Wanted instead of ids and all of these: where the pieces of the text end, in bytes, in order; some may be equal.
+    Spans* piece_ends = nullptr;
   };
   // Returns the number of ids of a text. Where it is refused, what was appended is not to be used.
   size_t encode(const Task& task, TextWorker& worker, Refusal& refusal) const;
@@ -266,8 +268,10 @@ struct TextModel {
   bool is_cut_at(uint32_t left, std::string_view between) const;
   Bytes normalize(Bytes segment, Ends ends, Call& call) const;
   bool knows_places() const;
+  bool knows_pieces() const;
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_ranks(Bytes text, Call& call) const;
+  void split_by_ranks(Bytes text, Bytes whole, const Splitting& by, Call& call) const;
   void add_blanks_of(Bytes token, Call& call) const;
   void place_ranks(Bytes text, Bytes whole, std::span<const uint32_t> ids, Call& call) const;
   template <class Visit>

@@ -1,5 +1,6 @@
 // From text to ids by ranks and patterns: see text_model.h and rank_model.h.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -50,6 +51,7 @@ void TextModel::encode_ranks(Bytes text, Call& call) const {
   if (ranks.puts_space && text[0] != ' ') whole = bytes_of(call.scratch.piece.assign(1, ' ').append(view_of(text)));
   Splitting by;
   if (!ranks.find_splitting(whole, by)) return call.refuse();
+  if (call.splits) return split_by_ranks(text, whole, by, call);
   IdBuffer* const ids = call.sink.buffer();
   const size_t before = ids == nullptr ? 0 : ids->size();
   constexpr size_t kLong = size_t{1} << 19;  // bytes: below, threads and parts gain nothing
@@ -65,6 +67,25 @@ void TextModel::encode_ranks(Bytes text, Call& call) const {
   if (!result.is_good()) return call.refuse();
   call.sink.add_count(result.count);
   if (call.spans != nullptr) place_ranks(text, whole, {ids->data() + before, ids->size() - before}, call);
+}
+
+// Adds the ends of the pieces of `whole`: a text, and perhaps a space before it.
+void TextModel::split_by_ranks(Bytes text, Bytes whole, const Splitting& by, Call& call) const {
+  constexpr size_t kRoom = 256;
+  const size_t added = whole.size() - text.size();
+  std::array<const uint8_t*, kRoom + kWindow> ends;
+  const uint8_t *p = whole.data(), *const end = p + whole.size();
+  Pace pace;
+  const bool is_split = with_finder(by, whole, [&](const auto& find) {
+    for (size_t count; p < end && (count = find(p, ends.data(), kRoom)) > 0; p = ends[count - 1]) {
+      for (size_t i = 0; i < count; ++i) {
+        const auto at = static_cast<size_t>(ends[i] - whole.data());
+        if (at > added) call.add_span(text.data(), text.data() + at - added);
+      }
+      pace.step(static_cast<size_t>(ends[count - 1] - p));
+    }
+  });
+  if (!is_split || p < end) call.refuse();
 }
 
 // Adds the places of ids, whose bytes are those of `whole`: a text, and perhaps a space before it. Where bytes of it have no

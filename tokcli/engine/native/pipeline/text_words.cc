@@ -18,6 +18,7 @@ bool is_newlines(Bytes piece) {
 
 void TextModel::encode_words(Bytes piece, Call& call) const {
   if (piece.empty()) return;
+  if (call.splits) return call.add_span(piece.data(), piece.data() + piece.size());
   if (whole_first == WholeFirst::kAlways || (whole_first == WholeFirst::kLines && is_newlines(piece))) {
     if (const uint32_t number = tokens.strings.find(piece.data(), piece.size()); number != kNone) {
       encode_waiting(call);
@@ -164,5 +165,8 @@ bool TextModel::knows_places() const {
   if (has_space_rules()) return steps.size() == 1 && !spaces.is_llama && !has_classes && !has_metaspace;
   return sums == Sums::kPerWord && !joins_unknown && !prefixes_blindly && models.which != Models::Used::kPieces;
 }
+
+// Returns whether pieces of the text are what its splitters make of it: those of tokenizer.json's pipelines.
+bool TextModel::knows_pieces() const { return !has_space_rules() && knows_places(); }
 
 }  // namespace tokcli

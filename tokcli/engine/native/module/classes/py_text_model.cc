@@ -2,6 +2,7 @@
 #include "module/classes/py_text_model.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "input/records.h"
 #include "input/valid_utf8.h"
@@ -247,6 +248,27 @@ nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle no
     found = model_.part_ends(bytes, raw_states, size);
   };
   return ask(text, raw, normalized, cut, [&] { return to_bytes(found); });
+}
+nb::object PyTextModel::split(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> given_threads) {
+  const size_t threads = given_threads;
+  std::vector<uint64_t> ends;
+  const auto find_ends = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Refusal& refusal) {
+    TextWorker worker(pool_);
+    TextModel::Task task;
+    task.text = bytes;
+    task.raw_states = raw_states;
+    task.normalized_states = normalized_states;
+    task.threads = threads;
+    Spans found;
+    task.piece_ends = &found;
+    model_.encode(task, worker, refusal);
+    if (refusal.is_refused || bytes.empty()) return;
+    std::unique_copy(found.data(), found.data() + found.size(), std::back_inserter(ends));
+    // what comes after the last piece, and was left out, belongs to it
+    if (ends.empty()) ends.push_back(0);
+    ends.back() = bytes.size();
+  };
+  return ask(text, raw, normalized, find_ends, [&] { return to_bytes(ends); });
 }
 // Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make().
 template <class Done, class Make>

@@ -77,6 +77,8 @@ class PyTextModel {
                          double sum, bool keeps_spans);
   // The ends of parts of a text (uint64), as TextModel has them.
   nb::object part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> size);
+  // The bytes of a text (uint64) at which its pieces end, the last one with the text.
+  nb::object split(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. The ids, and where
   // those of each record begin and the last end (uint64); unless ids are kept, the number of ids of each (uint32).
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
