@@ -109,7 +109,7 @@ def stacks_of(tokens: Sequence[bytes]) -> tuple[str, str]:
 
 def pieces_of(tokens: Sequence[bytes], is_json: bool, printed: Callable[[str], str]) -> tuple[str, str]:
     texts = [token.decode() for token in tokens]
-    made = printed_pieces(SplitText.of(texts), b"\n", is_json=is_json).decode()
+    made = printed_pieces(SplitText.of(list(map(str.encode, texts))), b"\n", is_json=is_json).decode()
     return made, "\n".join(map(printed, texts))
 
 

@@ -78,8 +78,8 @@ def test_a_long_piece_is_escaped_whole_wherever_its_characters_lie() -> None:
     for text in ("é", "中\u202e", "🙂\U000e0001x", "\\"):
         for before in range(4):
             piece = "a" * before + text * 5000
-            assert printed_pieces(SplitText.of([piece]), b"", is_json=False).decode() == escape(piece)
-            assert json.loads(printed_pieces(SplitText.of([piece]), b"", is_json=True)) == piece
+            assert printed_pieces(SplitText.of([piece.encode()]), b"", is_json=False).decode() == escape(piece)
+            assert json.loads(printed_pieces(SplitText.of([piece.encode()]), b"", is_json=True)) == piece
 
 
 def sums(stats: PieceStats) -> dict[str, object]:

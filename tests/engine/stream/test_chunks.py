@@ -189,6 +189,6 @@ def test_characters_are_counted_in_every_form_of_a_part(monkeypatch: pytest.Monk
         monkeypatch.setattr(backend, "native", lambda: None)
     text = "a\u00e9\u4e2d\U0001f600" * 50
     assert utf8.char_count(memoryview(text.encode())) == 200
-    assert utf8.char_count(utf8.SplitText.of([text, text])) == 400
+    assert utf8.char_count(utf8.SplitText.of([text.encode()] * 2)) == 400
     assert utf8.char_count(Chunk(text, 0)) == 200
     assert utf8.char_count(memoryview(b"")) == 0

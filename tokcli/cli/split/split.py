@@ -22,6 +22,7 @@ from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest
 from tokcli.cli.split.native_pieces import printed_pieces
 from tokcli.cli.split.split_options import CONFLICTS, MOST_USED, SplitOptions, SplitRequest, declared
+from tokcli.engine import backend
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.utf8 import SplitText
 from tokcli.errors import InputError, PatternError, TokcliError
@@ -186,7 +187,11 @@ def shown_pieces(request: SplitRequest, source: streams.Input | Record, between:
         for part in tokenizer.read_split(request.watched(source.blocks()), request.read_options):
             if isinstance(part, SplitText):
                 yield printed_pieces(part, between, is_json=is_json)
-            elif found := tokenizer.split_chunk(part):
+            elif not (found := tokenizer.split_chunk(part)):
+                continue
+            elif backend.is_native() and not part.tail:
+                yield printed_pieces(SplitText.of(found), between, is_json=is_json)
+            else:
                 yield between.decode().join(map(dump_piece if is_json else escape, found)).encode()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
@@ -43,10 +43,9 @@ class SplitText:
         return self._ends
 
     @classmethod
-    def of(cls, pieces: Iterable[str]) -> SplitText:
-        """Return the part that has these pieces."""
-        encoded = list(map(str.encode, pieces))
-        return cls(memoryview(b"".join(encoded)), array("Q", accumulate(map(len, encoded))).tobytes())
+    def of(cls, pieces: Collection[bytes]) -> SplitText:
+        """Return the part that has these pieces, given as UTF-8."""
+        return cls(memoryview(b"".join(pieces)), array("Q", accumulate(map(len, pieces))).tobytes())
 
     @property
     def nbytes(self) -> int:

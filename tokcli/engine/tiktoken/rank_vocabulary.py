@@ -205,7 +205,7 @@ class RankVocabulary(PieceTokenizer):
         elif chunk.tail:
             ids = self.encode_with_tail(chunk.text, chunk.tail)
         elif chunk.pieces is not None and self.pieces is not None:
-            return self._encode_split(SplitText.of(chunk.pieces))
+            return self._encode_split(SplitText.of(list(map(str.encode, chunk.pieces))))
         else:
             ids = self._cache.ids_of(pieces_of(chunk, self.pretokenizer))
         return memoryview(array("I", ids))
