@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support import noted, refused
 
-from tokcli.engine.reference.count_blocks import take_block
+from tokcli.engine.base.count_rows import take_block
 from tokcli.training.counts_file import CHECKSUM, END, HEAD, MAGIC, SIZES, VERSION, write_counts
 
 ABOUT = {"pat_str": r"\w+|\W", "special_tokens": ["<end>"], "errors": "strict"}

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.engine import backend, reference
+from tokcli.engine.base.count_rows import rows_of, take_block
 from tokcli.engine.pretokenizers.known_patterns import CL100K, O200K, QWEN2, R50K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.reference.count_blocks import rows_of, take_block
 from tokcli.errors import InputError, OutputError, PatternError
 from tokcli.training.corpus_counter import CorpusCounter, merge_files
 from tokcli.training.count_blocks import merge_runs

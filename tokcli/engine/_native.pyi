@@ -622,7 +622,7 @@ class TextModel:
 class PieceTable:
     """Distinct pieces and their counts: the twin of PieceTable in engine/reference/piece_table.py.
 
-    A block is what engine/reference/count_blocks.py describes.
+    A block is what engine/base/count_rows.py describes.
     """
 
     @property

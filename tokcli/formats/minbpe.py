@@ -9,12 +9,12 @@ from tokcli.engine.bpe.ranks import ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.spec.added_token import all_special
 from tokcli.engine.spec.models import BYTES, NumberedPairs
+from tokcli.engine.spec.of_ranks import spec_of_ranks
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatStr
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_MADE_BYTES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import lines_of, refuse_line, shown_text
-from tokcli.formats.tiktoken import spec_of_ranks
 
 VERSION = b"minbpe v1"
 _PAIR = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10})")

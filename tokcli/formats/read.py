@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.engine.pretokenizers.known_patterns import R50K
+from tokcli.engine.spec.of_ranks import spec_of_ranks
 from tokcli.errors import VocabularyError
 from tokcli.formats import packed_ranks, sources
 from tokcli.formats.gguf import header as gguf_header
@@ -32,7 +33,6 @@ from tokcli.formats.tiktoken import (
     parse_kimi,
     parse_sidecar,
     parse_tiktoken,
-    spec_of_ranks,
 )
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import base64
 
+from tokcli.engine.spec.of_ranks import spec_of_ranks
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly
-from tokcli.formats.tiktoken import check_bytes, spec_of_ranks
+from tokcli.formats.tiktoken import check_bytes
 
 # The special tokens of files that do not list theirs, from id 0 on.
 _SPECIAL_TOKENS = (

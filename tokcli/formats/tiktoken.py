@@ -1,8 +1,8 @@
 """The .tiktoken text form: a line `BASE64 RANK` for each token, read strictly and written sorted by rank.
 
 A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them, and
-for the tiktoken.model of Moonshot AI's Kimi they are here. Also here are
-`spec_of_ranks` and checks, which serve all formats in which ranks and a pattern say everything.
+for the tiktoken.model of Moonshot AI's Kimi they are here. Also here are checks, which serve all formats in which ranks
+and a pattern say everything.
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ from io import BytesIO
 from itertools import islice
 from typing import NoReturn
 
-from tokcli.engine.spec.added_token import all_special
-from tokcli.engine.spec.models import Ranks
-from tokcli.engine.spec.spec import TokenizerSpec
-from tokcli.engine.spec.splitters import PatStr
 from tokcli.errors import OutputError, VocabularyError
 from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS, read_regular_file
 from tokcli.formats.refusals import check_lines, refuse_cut, refuse_line, shown_bytes
@@ -39,20 +35,6 @@ KIMI_PATTERN = (
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 KIMI_SPECIAL = 256  # special tokens after the ranks, of which tokenizer_config.json names some
-
-
-def spec_of_ranks(
-    mergeable_ranks: dict[bytes, int],
-    special_tokens: Mapping[str, int] | None = None,
-    pat_str: str | None = None,
-    sha256: str = "",
-) -> TokenizerSpec:
-    """Return the tokenizer of ranks; None stands for special tokens or a pattern that the file does not give."""
-    return TokenizerSpec(
-        Ranks(mergeable_ranks, special_tokens is not None, sha256),
-        all_special(special_tokens or {}),
-        splitter=() if pat_str is None else (PatStr(pat_str),),
-    )
 
 
 def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from tokcli.engine.base.count_rows import rows_of
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.reference.count_blocks import rows_of
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, read_chunks, split_chunk
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.parts import read_parts

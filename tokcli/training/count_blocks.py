@@ -1,4 +1,4 @@
-"""Counts of pieces in runs of blocks, which merge in little memory; engine/reference/count_blocks.py tells their rows.
+"""Counts of pieces in runs of blocks, which merge in little memory; engine/base/count_rows.py tells their rows.
 
 Each block can be read by itself, and compresses well; `counts_file.py` keeps blocks in files.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokcli.engine import backend
-from tokcli.engine.reference.count_blocks import take_number
+from tokcli.engine.base.count_rows import take_number
 
 BLOCK_BYTES = 1 << 16  # of rows in a block: enough to compress well, and little compared with the memory
 
@@ -35,7 +35,7 @@ def merge_runs(runs: list[Iterator[bytes]]) -> Iterator[bytes]:
     A run is an iterator of blocks in ascending order, of which one at a time is in memory. ValueError for a damaged
     block or one out of order, OverflowError for a count above 2**62.
 
-    >>> from tokcli.engine.reference.count_blocks import rows_of, take_block
+    >>> from tokcli.engine.base.count_rows import rows_of, take_block
     >>> runs = [iter([take_block(iter(rows), 99)]) for rows in ([(b"a", 1), (b"c", 2)], [(b"a", 3), (b"b", 1)])]
     >>> [row for block in merge_runs(runs) for row in rows_of(block)]
     [(b'a', 4), (b'b', 1), (b'c', 2)]

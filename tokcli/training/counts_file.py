@@ -2,7 +2,7 @@
 
 Layout, little-endian: HEAD (magic, version, size of the header) and CHECKSUM (CRC-32 of the header), then that many
 bytes of JSON (`pat_str`, `special_tokens`, `errors`: what the pieces were made with); then blocks, each SIZES
-(compressed bytes, bytes) and a zlib stream of rows as `take_block` of engine/reference/count_blocks.py writes them;
+(compressed bytes, bytes) and a zlib stream of rows as `take_block` of engine/base/count_rows.py writes them;
 then SIZES of zeros, END (the number of blocks), and CHECKSUM (CRC-32 of all from the header to here). Equal counts give
 equal bytes, in whatever order they were made. Version 1, which is still read, has no checksums.
 """

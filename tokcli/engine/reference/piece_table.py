@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokcli.engine.reference.count_blocks import MAX_COUNT, rows_of, take_block
+from tokcli.engine.base.count_rows import MAX_COUNT, rows_of, take_block
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
