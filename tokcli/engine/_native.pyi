@@ -594,6 +594,7 @@ class TextModel:
         normalized: Buffer,
         before: Buffer,
         keeps_ids: Literal[True],
+        keeps_spans: Literal[False],
         /,
     ) -> tuple[Ids, Spans] | None: ...
     @overload
@@ -605,10 +606,26 @@ class TextModel:
         raw: Buffer,
         normalized: Buffer,
         before: Buffer,
+        keeps_ids: Literal[True],
+        keeps_spans: Literal[True],
+        /,
+    ) -> tuple[Ids, Spans, Spans] | None: ...
+    @overload
+    def encode_records(
+        self,
+        data: str | Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        raw: Buffer,
+        normalized: Buffer,
+        before: Buffer,
         keeps_ids: Literal[False],
+        keeps_spans: Literal[False],
         /,
     ) -> bytes | None:
         """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
+
+        If spans are kept, return also those of the ids in the characters of their records.
 
         Unless ids are kept, return the number of ids of each record (uint32) alone.
 

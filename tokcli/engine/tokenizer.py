@@ -35,7 +35,7 @@ from tokcli.errors import PatternError, TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.native_models.text_model import RecordEncoder, TwinFor
+    from tokcli.engine.native_models.text_model import PlacedIds, RecordEncoder, TwinFor
     from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import StreamPart
@@ -127,6 +127,17 @@ class Streams(Executor):
             ids = self.encode_part(part)
             return Tokens(ids, spans=self.inner.token_spans(ids))
         return self._for(part).place(text_or_utf8(part), allowed_in(part))
+
+    def place_records(self, data: bytes, ends: Buffer, separator_size: int) -> PlacedIds | None:
+        """Return the ids of records (uint32), where those of each begin and the last end, and their spans (uint64).
+
+        Each record of `data`, which is UTF-8, ends `separator_size` bytes before one of `ends` (uint64). The spans are
+        in characters of their records. Return None where records go one by one.
+        """
+        if self.twin is not None and not self.inner.trims_spans and not isinstance(self.inner, RankVocabulary):
+            with suppress(Refused):
+                return self.twin(NONE).place_records(data, ends, separator_size)
+        return None
 
     def part_ends(self, part: StreamPart, size: int) -> Sequence[int]:
         """Return the bytes at which parts of a part end that `encode_part_spans` takes one by one.

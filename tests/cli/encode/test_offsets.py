@@ -38,6 +38,18 @@ def test_places_in_a_pipe_are_those_in_a_file(name: str, unit: str, tmp_path: Pa
     assert ok(*arguments, "-t", TEXT) == expected
 
 
+@pytest.mark.parametrize("more", [(), ("-n", "3"), ("--special", "allow"), ("-j", "1", "--errors", "replace")])
+@pytest.mark.parametrize("unit", ["byte", "char"])
+@pytest.mark.parametrize("name", sorted(path.name for path in MODELS.glob("*.[mt]*")))
+def test_records_have_the_places_of_each_text_by_itself(name: str, unit: str, more: tuple[str, ...]) -> None:
+    lines = [TEXT, "", "the  words", " ", "\ufb01ve e\u0301 \u200b x", "a </s> [MASK] b", "x", TEXT * 3]
+    arguments = ("encode", "-e", MODELS / name, "--offsets", unit, *more, "--json")
+    expected = [ok(*arguments, data=line.encode()) for line in lines]
+    assert ok(*arguments, "--records", "lines", data="\n".join(lines).encode()) == b"".join(expected)
+    objects = "\n".join(json.dumps({"text": line}) for line in lines).encode()
+    assert ok(*arguments, "--records", "jsonl", data=objects) == b"".join(expected)
+
+
 @pytest.mark.parametrize("unit", ["byte", "char"])
 def test_a_long_text_that_is_seen_whole_is_written_in_parts(unit: str, tmp_path: Path) -> None:
     """Its parts begin between words of ASCII; what is around them has characters of several bytes."""

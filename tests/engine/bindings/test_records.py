@@ -121,6 +121,6 @@ def test_what_does_not_fit_a_model_is_refused() -> None:
         ((b"", b"", b"\xff"), "UTF-8"),
     ):
         with pytest.raises(ValueError, match=why):
-            twin.model.encode_records(b"a\n", ends, 1, *last, True)
+            twin.model.encode_records(b"a\n", ends, 1, *last, True, False)
     with pytest.raises(ValueError, match="have a size"):
         twin.model.part_ends("a", b"", b"", 0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
+from tokcli.cli.encode.placed_records import placed_records
 from tokcli.cli.encode.whole_texts import cut_records, room
 from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.cli.inputs.records import Batch, batches_of
@@ -21,9 +22,12 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
-        if not writer.takes_batches or (asked.offsets and request.adds_tokens):  # which have no place
+        if asked.offsets and request.adds_tokens:  # which have no place
             return None
-        return render_batch(request, batch, writer)
+        if writer.takes_batches:
+            return render_batch(request, batch, writer)
+        placed = placed_records(request, batch) if writer.takes_places else None
+        return None if placed is None else writer.render_placed(placed)
 
     asked = request.options
     has_places = request.encoding.tokenizer.sees_whole_texts or not asked.offsets  # those of words, too

@@ -200,17 +200,27 @@ def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[S
 
 def _steps(request: EncodeRequest, placed: _PlacedPart) -> list[_Step]:
     """Return the tokens of a part and their places in it, in the unit that was asked for."""
-    part, found = placed.part, placed.tokens(request)
-    found.begins = placed.is_first
-    tokens = request.encoding.tokenizer.finish([found], False)
-    ids, spans = memoryview(tokens.ids), tokens.spans
-    if request.options.offsets == "byte" and spans is not None:
-        spans = byte_spans(part.text.encode() if isinstance(part, Chunk) else utf8_of(part), spans)
+    ids, spans = placed_ids(request, placed.part, placed.tokens(request), begins=placed.is_first)
     places = None if spans is None else memoryview(spans)
     return [
         _Step(ids[at : at + STEP_TOKENS], places and places[2 * at : 2 * (at + STEP_TOKENS)], placed.place)
         for at in range(0, len(ids), STEP_TOKENS)
     ]
+
+
+def placed_ids(
+    request: EncodeRequest, part: StreamPart, found: Tokens, *, begins: bool
+) -> tuple[memoryview, Spans | None]:
+    """Return the ids of a part of a text (uint32), and their spans in it, in the unit that was asked for.
+
+    `found` are its tokens with their places in its characters; `begins` says whether the text begins with the part.
+    """
+    found.begins = begins
+    tokens = request.encoding.tokenizer.finish([found], False)
+    spans = tokens.spans
+    if request.options.offsets == "byte" and spans is not None:
+        spans = byte_spans(part.text.encode() if isinstance(part, Chunk) else utf8_of(part), spans)
+    return memoryview(tokens.ids), spans
 
 
 def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter) -> bool:

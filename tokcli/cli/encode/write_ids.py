@@ -38,6 +38,7 @@ class IdWriter:
     """
 
     takes_batches = True  # whether `render_records` makes many records at once
+    takes_places = False  # whether `render_placed` does, of ids whose places are given
 
     def __init__(self, output: Output, form: decoder.BinaryFormat = "u32") -> None:
         self.output, self._form = output, form
@@ -59,6 +60,10 @@ class IdWriter:
         """
         assert limit is None and not cut
         return decoder.packed_records(ids, offsets, 0, None, self._form)[0], False
+
+    def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
+        """Return records, given as ids with their places, as `write_records` takes them; and whether any is cut."""
+        raise NotImplementedError
 
     def write_records(self, rendered: Buffer) -> None:
         """Write many records, as `render_records` made them."""
@@ -249,7 +254,11 @@ class OffsetLines(IdWriter):
 
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter = counter
+        self._counter, self.takes_places = counter, not counter.is_able
+
+    def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
+        made = [(format_lines(ids, spans), is_cut) for ids, spans, is_cut in records]
+        return b"".join(lines for lines, _ in made), any(is_cut for _, is_cut in made)
 
     def begin(self) -> None:
         self._counter.begin()
@@ -278,17 +287,22 @@ class OffsetObjects(JsonWriter):
 
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter, self.takes_batches = counter, counter.is_able
+        self._counter, self.takes_batches, self.takes_places = counter, counter.is_able, not counter.is_able
 
     def render_records(
         self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
     ) -> tuple[Buffer, bool]:
+        places = self._counter.of_record
+        records = records_of(ids, offsets, limit, cut)
+        return self.render_placed((some, places(some) if some else array("Q"), is_cut) for some, is_cut in records)
+
+    def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
         before_places = around("offsets", is_array=True)[0][1:]
         between = b"], " + before_places, b"], %b, %b" % (line(TRUNCATED)[1:-2], before_places)
         parts, is_any_cut = [], False
-        for some, is_cut in records_of(ids, offsets, limit, cut):
-            places = format_json(self._counter.of_record(some)) if len(some) else b""
-            parts += [self._before, decoder.format_ids(some, b", "), between[is_cut], places, self._after]
+        for ids, spans, is_cut in records:
+            places = format_json(spans) if len(ids) else b""
+            parts += [self._before, decoder.format_ids(ids, b", "), between[is_cut], places, self._after]
             is_any_cut |= is_cut
         return b"".join(parts), is_any_cut
 

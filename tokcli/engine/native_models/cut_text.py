@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.native_models.text_model import NativeRecords, NativeText, Refused
+from tokcli.engine.native_models.text_model import NativeRecords, NativeText, PlacedIds, Refused
 from tokcli.engine.stream.decoding import KnownBytes
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import special_finder
@@ -16,6 +16,8 @@ from tokcli.engine.tokens import Tokens, joined, joined_ids
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine.spec.image import ImageSpec
     from tokcli.engine.stream.token_cuts import TokenCuts
     from tokcli.engine.stream.utf8 import TextOrUtf8
@@ -115,6 +117,11 @@ class CutText(NativeText):
             return None
         found: NativeRecords | None = self.between.records_in(data, NONE, before + self._space.encode())
         return found
+
+    def place_records(self, data: Buffer, ends: Buffer, separator_size: int) -> PlacedIds:
+        """Raise Refused: tokens may have to be cut out of a record."""
+        del data, ends, separator_size
+        raise Refused
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool

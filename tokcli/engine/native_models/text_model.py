@@ -34,6 +34,8 @@ NEVER, ALWAYS, FIRST = range(3)  # Prefix
 PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
 
 Found = TypeVar("Found")
+PlacedIds = tuple[memoryview, memoryview, memoryview]
+"""The ids of records (uint32), where those of each begin and the last end, and two places for each id (uint64)."""
 NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
 
 
@@ -147,6 +149,13 @@ class NativeText:
         """
         return _array("Q", self.model.part_ends(text, *self._states(NONE), size))
 
+    def place_records(self, data: Buffer, ends: Buffer, separator_size: int) -> PlacedIds:
+        """Return what `RecordEncoder.encode_records` does, and two places in its record for each id (uint64)."""
+        states = self._states(NONE)
+        found = self.model.encode_records(memoryview(data), ends, separator_size, *states, b"", True, True)
+        ids, offsets, spans = _taken(found)
+        return _array("I", ids), _array("Q", offsets), _array("Q", spans)
+
     def records_in(self, data: bytes, allowed: frozenset[str], before: bytes = b"") -> NativeRecords | None:
         """Return what encodes the records in a buffer of UTF-8 at once; None where they go one by one.
 
@@ -178,13 +187,14 @@ class NativeRecords(RecordEncoder):
 
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all records, and where those of each begin and the last ones end (uint64)."""
-        found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, True)
+        found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, True, False)
         ids, offsets = _taken(found)
         return _array("I", ids), _array("Q", offsets)
 
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
         """Return the number of ids of each record."""
-        return _array("I", self._model.encode_records(memoryview(data), ends, separator_size, *self._more, False))
+        made = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, False, False)
+        return _array("I", made)
 
 
 def _taken(found: Found | None) -> Found:

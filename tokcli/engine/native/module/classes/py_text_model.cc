@@ -12,10 +12,6 @@
 namespace tokcli {
 namespace {
 
-nb::object both(IdBuffer ids, Spans spans) {
-  return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(spans)));
-}
-
 // Returns the UTF-8 of a text, in `room` where it is not UTF-8 already.
 Bytes as_utf8(const Text& text, ByteBuffer& room) {
   if (text.is_utf8) return text.bytes();
@@ -273,7 +269,7 @@ nb::object PyTextModel::split(nb::handle text, nb::handle raw, nb::handle normal
 // Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make().
 template <class Done, class Make>
 nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
-                                    nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done,
+                                    nb::handle normalized, nb::handle before, IdBuffer* ids, Spans* spans, const Done& done,
                                     const Make& make) {
   const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
   const std::string prefix = string_of(before);
@@ -286,34 +282,39 @@ nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size
     task.raw_states = raw_states;
     task.normalized_states = normalized_states;
     task.ids = ids;
+    task.spans = spans;
     visit_records(text, ends, separator_size, [&](Bytes record) {
       check_whole(record, text);
       if (refusal.is_refused) return;
       if (!prefix.empty() && !record.empty()) record = bytes_of(whole.assign(prefix).append(view_of(record)));
       task.text = record;
       done(model_.encode(task, worker, refusal));
+      if (spans != nullptr && !refusal.is_refused && spans->size() != 2 * ids->size()) refusal.add({true});
     });
     refusal.most = 0;  // Python encodes the records one by one, and names the one of which too much is made
   };
-  return ask(data, raw, normalized, encode, make);
+  return ask(data, raw, normalized, encode, make, spans != nullptr);
 }
 nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                                       nb::handle normalized, nb::handle before, bool keeps_ids) {
+                                       nb::handle normalized, nb::handle before, bool keeps_ids, bool keeps_spans) {
   if (!keeps_ids) {
     std::vector<uint32_t> counts;
     const auto add = [&](size_t count) { counts.push_back(static_cast<uint32_t>(count)); };
-    return each_record(data, ends, separator_size, raw, normalized, before, nullptr, add, [&] { return to_bytes(counts); });
+    return each_record(data, ends, separator_size, raw, normalized, before, nullptr, nullptr, add, [&] { return to_bytes(counts); });
   }
   IdBuffer ids;
-  Spans offsets;
+  Spans offsets, spans;
   *offsets.reserve(1) = 0;
   offsets.commit(1);
   const auto add = [&](size_t) {
     *offsets.reserve(1) = ids.size();
     offsets.commit(1);
   };
-  const auto make = [&] { return both(std::move(ids), std::move(offsets)); };
-  return each_record(data, ends, separator_size, raw, normalized, before, &ids, add, make);
+  const auto make = [&] {
+    return keeps_spans ? tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)), nb::cast(std::move(spans)))
+                       : tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)));
+  };
+  return each_record(data, ends, separator_size, raw, normalized, before, &ids, keeps_spans ? &spans : nullptr, add, make);
 }
 
 }  // namespace tokcli

@@ -80,9 +80,10 @@ class PyTextModel {
   // The bytes of a text (uint64) at which its pieces end, the last one with the text.
   nb::object split(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. The ids, and where
-  // those of each record begin and the last end (uint64); unless ids are kept, the number of ids of each (uint32).
+  // those of each record begin and the last end (uint64), and with `keeps_spans` the spans of their characters in their records;
+  // unless ids are kept, the number of ids of each (uint32).
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                            nb::handle normalized, nb::handle before, bool keeps_ids);
+                            nb::handle normalized, nb::handle before, bool keeps_ids, bool keeps_spans);
 
  private:
   // One call at a time makes the model, and none once a text was encoded: encoding reads without a lock what was made.
@@ -106,7 +107,8 @@ class PyTextModel {
   nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, const TextModel::Task& given, const Make& make);
   template <class Done, class Make>
   nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
-                         nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);
+                         nb::handle normalized, nb::handle before, IdBuffer* ids, Spans* spans, const Done& done,
+                         const Make& make);
   template <class Work, class Make>
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false, bool in_parts = false);

@@ -1,0 +1,72 @@
+"""`encode --records --offsets` with tokens whose bytes do not tell their places: the records of a batch, with these."""
+
+from __future__ import annotations
+
+from array import array
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokcli.cli.encode.whole_texts import placed_ids
+from tokcli.engine.stream.spans import byte_spans
+from tokcli.engine.stream.utf8 import special_finder, valid_utf8
+from tokcli.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokcli.cli.encode.encode_options import EncodeRequest
+    from tokcli.cli.inputs.records import Batch
+    from tokcli.engine.roles.record_runs import Records
+    from tokcli.engine.tokens import Spans
+
+Placed = tuple[memoryview, "Spans", bool]
+"""The ids of a record (uint32), where each begins and ends in it, in the unit that was asked for; whether -n cut it."""
+
+
+def placed_records(request: EncodeRequest, batch: Batch) -> list[Placed] | None:
+    """Return the tokens of each record of a batch; None where the records have to be encoded one by one.
+
+    So are those with special tokens, templates, pairs of texts or lists of words, and those that raise an error.
+    """
+    asked, tokenizer = request.options, request.encoding.tokenizer
+    is_plain = not (request.adds_tokens or tokenizer.puts_space_first or asked.is_sampled)
+    if not is_plain or asked.keep == "last" or asked.errors == "bytes" or request.needs_one_by_one(batch):
+        return None
+    batch.replace_invalid(asked.errors)
+    texts = batch.texts
+    is_utf8 = texts.is_utf8 or valid_utf8(texts.data) == len(texts.data)
+    if not is_utf8 or special_finder(request.looked_for).is_in(texts.data):
+        return None
+    with suppress(InputError):
+        made = tokenizer.place_records(texts.data, texts.ends, texts.separator_size)
+        placed = (_by_itself(request, text) for text in texts) if made is None else _each(request, texts, *made)
+        found = [_limited(ids, spans, asked.limit) for ids, spans in placed]
+        request.watch_records(texts)
+        return found
+    return None
+
+
+def _limited(ids: memoryview, spans: Spans, limit: int | None) -> Placed:
+    is_cut = limit is not None and len(ids) > limit
+    return (ids[:limit], spans[: 2 * limit], True) if is_cut and limit is not None else (ids, spans, False)
+
+
+def _each(
+    request: EncodeRequest, texts: Records, ids: memoryview, offsets: memoryview, spans: memoryview
+) -> Iterator[tuple[memoryview, Spans]]:
+    """Yield the tokens of each record, whose ids are from one of `offsets` up to the next."""
+    in_bytes = request.options.offsets == "byte"
+    for text, (begin, end) in zip(texts, pairwise(offsets), strict=True):
+        places = spans[2 * begin : 2 * end]
+        yield ids[begin:end], byte_spans(text, places) if in_bytes else places
+
+
+def _by_itself(request: EncodeRequest, text: bytes) -> tuple[memoryview, Spans]:
+    if not text:
+        return memoryview(array("I")), array("Q")
+    part = memoryview(text)
+    ids, spans = placed_ids(request, part, request.encoding.tokenizer.encode_spans(part), begins=True)
+    if spans is None:
+        raise InputError("the places of its tokens are not known")
+    return ids, spans
