@@ -9,7 +9,7 @@ from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.placed_records import placed_records
 from tokcli.cli.encode.whole_texts import cut_records, room
-from tokcli.cli.encode.write_ids import IdWriter
+from tokcli.cli.encode.write_ids import IdWriter, OffsetObjects
 from tokcli.cli.inputs.records import Batch, batches_of
 from tokcli.engine.roles import record_runs
 
@@ -26,8 +26,9 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
             return None
         if writer.takes_batches:
             return render_batch(request, batch, writer)
-        placed = placed_records(request, batch) if writer.takes_places else None
-        return None if placed is None else writer.render_placed(placed)
+        if not isinstance(writer, OffsetObjects) or (placed := placed_records(request, batch)) is None:
+            return None
+        return writer.render_placed(placed)
 
     asked = request.options
     has_places = request.encoding.tokenizer.sees_whole_texts or not asked.offsets  # those of words, too

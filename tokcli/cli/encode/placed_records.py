@@ -25,13 +25,13 @@ Placed = tuple[memoryview, "Spans", bool]
 
 
 def placed_records(request: EncodeRequest, batch: Batch) -> list[Placed] | None:
-    """Return the tokens of each record of a batch; None where the records have to be encoded one by one.
+    """Return the tokens of each record of a batch, to which no tokens are added; None where records go one by one.
 
-    So are those with special tokens, templates, pairs of texts or lists of words, and those that raise an error.
+    So do those with special tokens, pairs of texts or lists of words, and those that raise an error.
     """
     asked, tokenizer = request.options, request.encoding.tokenizer
-    is_plain = not (request.adds_tokens or tokenizer.puts_space_first or asked.is_sampled)
-    if not is_plain or asked.keep == "last" or asked.errors == "bytes" or request.needs_one_by_one(batch):
+    one_by_one = asked.keep == "last" or asked.is_sampled or asked.errors == "bytes"
+    if one_by_one or tokenizer.puts_space_first or request.needs_one_by_one(batch):
         return None
     batch.replace_invalid(asked.errors)
     texts = batch.texts
@@ -48,8 +48,9 @@ def placed_records(request: EncodeRequest, batch: Batch) -> list[Placed] | None:
 
 
 def _limited(ids: memoryview, spans: Spans, limit: int | None) -> Placed:
-    is_cut = limit is not None and len(ids) > limit
-    return (ids[:limit], spans[: 2 * limit], True) if is_cut and limit is not None else (ids, spans, False)
+    if limit is None or len(ids) <= limit:
+        return ids, spans, False
+    return ids[:limit], spans[: 2 * limit], True
 
 
 def _each(

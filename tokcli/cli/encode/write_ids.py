@@ -38,7 +38,6 @@ class IdWriter:
     """
 
     takes_batches = True  # whether `render_records` makes many records at once
-    takes_places = False  # whether `render_placed` does, of ids whose places are given
 
     def __init__(self, output: Output, form: decoder.BinaryFormat = "u32") -> None:
         self.output, self._form = output, form
@@ -60,10 +59,6 @@ class IdWriter:
         """
         assert limit is None and not cut
         return decoder.packed_records(ids, offsets, 0, None, self._form)[0], False
-
-    def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
-        """Return records, given as ids with their places, as `write_records` takes them; and whether any is cut."""
-        raise NotImplementedError
 
     def write_records(self, rendered: Buffer) -> None:
         """Write many records, as `render_records` made them."""
@@ -254,11 +249,7 @@ class OffsetLines(IdWriter):
 
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter, self.takes_places = counter, not counter.is_able
-
-    def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
-        made = [(format_lines(ids, spans), is_cut) for ids, spans, is_cut in records]
-        return b"".join(lines for lines, _ in made), any(is_cut for _, is_cut in made)
+        self._counter = counter
 
     def begin(self) -> None:
         self._counter.begin()
@@ -287,7 +278,7 @@ class OffsetObjects(JsonWriter):
 
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter, self.takes_batches, self.takes_places = counter, counter.is_able, not counter.is_able
+        self._counter, self.takes_batches = counter, counter.is_able
 
     def render_records(
         self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
@@ -297,6 +288,10 @@ class OffsetObjects(JsonWriter):
         return self.render_placed((some, places(some) if some else array("Q"), is_cut) for some, is_cut in records)
 
     def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
+        """Return records as `write_records` takes them, and whether any is cut.
+
+        A record is its ids (uint32), their spans in the unit that is written, and whether it is cut.
+        """
         before_places = around("offsets", is_array=True)[0][1:]
         between = b"], " + before_places, b"], %b, %b" % (line(TRUNCATED)[1:-2], before_places)
         parts, is_any_cut = [], False
