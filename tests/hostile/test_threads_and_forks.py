@@ -68,16 +68,20 @@ class NoRoom(dict[int, object]):
 
 
 @pytest.mark.timeout(60)
-def test_a_thread_that_cannot_keep_its_result_is_not_waited_for() -> None:
-    crew = parallel._Crew(abs, iter([2, 3]), 1, 2)
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_a_thread_that_cannot_keep_its_result_is_not_waited_for(may_wait: bool) -> None:
+    crew = parallel._Crew(abs, iter([2, 3]), 1, 2, may_wait=may_wait)
     crew._results = NoRoom()  # type: ignore[assignment]
     with pytest.raises(MemoryError):
         list(crew.results())
 
 
 @pytest.mark.timeout(60)
+@pytest.mark.parametrize("may_wait", [True, False])
 @pytest.mark.parametrize("begin", [0, 1])
-def test_threads_that_never_begin_leave_their_work_to_the_others(begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_that_never_begin_leave_their_work_to_the_others(
+    begin: int, may_wait: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start, left = parallel._thread.start_new_thread, [begin]
 
     def start_some(run: Callable[..., object], arguments: tuple[object, ...]) -> int:
@@ -86,7 +90,7 @@ def test_threads_that_never_begin_leave_their_work_to_the_others(begin: int, mon
 
     monkeypatch.setattr(parallel._thread, "start_new_thread", start_some)
     monkeypatch.setattr(parallel, "PATIENCE_TO_BEGIN", 0.1)
-    assert list(parallel.ordered(abs, iter(range(-9, 0)), 3)) == list(range(9, 0, -1))
+    assert list(parallel.ordered(abs, iter(range(-9, 0)), 3, may_wait=may_wait)) == list(range(9, 0, -1))
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)

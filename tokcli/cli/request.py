@@ -91,6 +91,11 @@ class Request(Generic[Asked]):
         """The number of threads that may work: 1 where only Python code runs, else --jobs, or all cores."""
         return thread_count(self.options.jobs) if self.encoding.tokenizer.is_native else 1
 
+    @cached_property
+    def may_wait(self) -> bool:
+        """Whether an input may keep its reader waiting: True where nothing is known of them."""
+        return True
+
     def shared(
         self,
         work: Callable[[Item], Made],
@@ -112,7 +117,9 @@ class Request(Generic[Asked]):
             seen += more
             return more > 0 and seen > large
 
-        return map(work, items) if self.threads == 1 else ordered(work, items, self.threads, is_large=is_large)
+        if self.threads == 1:
+            return map(work, items)
+        return ordered(work, items, self.threads, is_large=is_large, may_wait=self.may_wait)
 
     def note(self, text: str) -> None:
         """Print a note, which is neither data nor an error, unless notes are suppressed."""
@@ -129,6 +136,11 @@ class InputRequest(Request[AskedInput]):
     def inputs(self) -> list[streams.Input]:
         """The inputs, in order."""
         return streams.inputs(self.options)
+
+    @cached_property
+    def may_wait(self) -> bool:
+        """Whether any input is not a regular file: a pipe may keep its reader waiting."""
+        return any(source.status() is None for source in self.inputs)
 
     def show_reading(self, *, answers_last: bool = False) -> None:
         """Show on a terminal how much of the inputs has been read, unless the answer appears there meanwhile.
@@ -189,6 +201,11 @@ class TextRequest(InputRequest[AskedText]):
         if asked.recursive:
             return texts_in_folders(asked, asked.errors)
         return self.inputs if asked.list_of_names is None else texts_in_folders(asked, asked.errors, named=self.inputs)
+
+    @cached_property
+    def may_wait(self) -> bool:
+        """Whether any input is not a regular file, or is not known yet."""
+        return not isinstance(self.texts, list) or super().may_wait
 
     def _watch(self, watched: Callable[[list[streams.Input]], list[streams.Input]]) -> None:
         """Replace the inputs, or what is searched for texts, by those that `watched` makes of them."""

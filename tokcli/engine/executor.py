@@ -92,7 +92,7 @@ class Executor:
             return list(map(work, texts))
         size = max(1, min(LARGEST_GROUP, len(texts) // (4 * threads)))
         groups = (texts[at : at + size] for at in range(0, len(texts), size))
-        return list(chain.from_iterable(ordered(lambda group: list(map(work, group)), groups, threads)))
+        return list(chain.from_iterable(ordered(lambda group: list(map(work, group)), groups, threads, may_wait=False)))
 
     def place(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> Tokens:
         """Return the tokens of a text with their places in characters; InputError where these are not known."""

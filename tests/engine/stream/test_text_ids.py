@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 from array import array
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from time import sleep
 
 import pytest
 from hypothesis import given
@@ -16,7 +19,7 @@ from tokcli.engine import backend
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import utf8 as utf8_stream
 from tokcli.engine.stream.chunks import ReadOptions
-from tokcli.engine.stream.parallel import ordered
+from tokcli.engine.stream.parallel import AHEAD, ordered
 from tokcli.errors import TokcliError
 
 ids_of_any_size = st.lists(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 10**6)), max_size=60)
@@ -240,15 +243,18 @@ def test_ends_of_records_that_do_not_fit_are_refused(ends: list[int]) -> None:
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("may_wait", [True, False])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_results_of_threads_are_in_order(threads: int) -> None:
-    assert list(ordered(lambda i: i * i, iter(range(500)), threads)) == [i * i for i in range(500)]
-    assert list(ordered(abs, iter([]), threads)) == []
+def test_results_of_threads_are_in_order(threads: int, may_wait: bool) -> None:
+    squares = ordered(lambda i: i * i, iter(range(500)), threads, may_wait=may_wait)
+    assert list(squares) == [i * i for i in range(500)]
+    assert list(ordered(abs, iter([]), threads, may_wait=may_wait)) == []
 
 
+@pytest.mark.parametrize("may_wait", [True, False])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("where", ["work", "items"])
-def test_an_error_is_raised_in_its_place(threads: int, where: str) -> None:
+def test_an_error_is_raised_in_its_place(threads: int, where: str, may_wait: bool) -> None:
     def items() -> Iterator[int]:
         yield from range(7)
         if where == "items":
@@ -260,25 +266,60 @@ def test_an_error_is_raised_in_its_place(threads: int, where: str) -> None:
             raise KeyError("seven")
         return item
 
-    results = ordered(work, items(), threads)
+    results = ordered(work, items(), threads, may_wait=may_wait)
     assert [next(results) for _ in range(7)] == list(range(7))
     with pytest.raises(KeyError):
         next(results)
 
 
-def test_threads_end_when_nobody_wants_more() -> None:
-    import threading
-
-    before = threading.active_count()
-    results = ordered(abs, iter(range(10**6)), 4)
-    assert next(results) == 0
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_items_are_taken_only_a_little_ahead(may_wait: bool) -> None:
+    items = iter(range(1000))
+    results = ordered(abs, items, 4, may_wait=may_wait)
+    assert [next(results) for _ in range(100)] == list(range(100))
     results.close()
-    assert threading.active_count() == before
+    assert next(items) <= 100 + 4 * AHEAD
+
+
+def test_an_item_that_is_waited_for_holds_no_result_back() -> None:
+    wanted = threading.Event()
+
+    def items() -> Iterator[int]:
+        yield 1
+        wanted.wait(60)
+        yield 2
+
+    results = ordered(abs, items(), 2)
+    assert next(results) == 1
+    wanted.set()
+    assert list(results) == [2]
+
+
+def test_the_caller_is_one_of_the_threads_where_no_item_is_waited_for() -> None:
+    meets = threading.Barrier(2, timeout=60)
+
+    def work(item: int) -> int:
+        meets.wait()  # each item needs two threads at work
+        return threading.get_ident()
+
+    assert threading.get_ident() in list(ordered(work, iter(range(8)), 2, may_wait=False))
+
+
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_threads_end_when_nobody_wants_more(may_wait: bool) -> None:
+    before = _thread._count()
+    results = ordered(abs, iter(range(10**6)), 4, may_wait=may_wait)
+    assert next(results) == 0
+    assert _thread._count() > before
+    results.close()
+    for _ in range(1000):
+        if _thread._count() == before:
+            break
+        sleep(0.01)  # a thread that has said that it ends is still counted for a moment
+    assert _thread._count() == before
 
 
 def test_small_items_start_no_thread() -> None:
-    import threading
-
-    before = threading.active_count()
+    before = _thread._count()
     results = ordered(abs, iter(range(50)), 4, is_large=lambda item: item > 1000)
-    assert {threading.active_count() for _ in results} == {before}
+    assert {_thread._count() for _ in results} == {before}

@@ -97,7 +97,7 @@ class CutText(NativeText):
     def encode_batch(self, texts: list[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
         if any(self._cuts.is_in(text, NONE) for text in texts):
-            return list(ordered(partial(self.encode, allowed=NONE), iter(texts), threads))
+            return list(ordered(partial(self.encode, allowed=NONE), iter(texts), threads, may_wait=False))
         found: list[list[int]] = self.between.encode_batch(self._spaced(texts), threads)
         return found
 

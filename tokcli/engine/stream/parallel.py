@@ -37,12 +37,17 @@ def ordered(
     threads: int,
     *,
     is_large: Callable[[Item], bool] = lambda _: True,
+    may_wait: bool = True,
 ) -> Iterator[Result]:
     """Yield the results of `map(work, items)`, made by this number of threads.
 
     The threads start at the first large item, have the context variables of the caller, and end with the iterator. They
     take turns in asking for the next item, so reading one overlaps with work on others. An exception of `items` or
     `work` is raised in its place in the order.
+
+    Where no item has to be waited for (`may_wait` is False), the calling thread is one of them, and works on an item
+    while the result that it needs is not there. Of items that come from a pipe, it takes none: while it waited for one,
+    it could not yield the results before.
 
     >>> list(ordered(abs, iter([-1, 2, -3]), 2))
     [1, 2, 3]
@@ -56,7 +61,7 @@ def ordered(
         yield work(item)
     else:
         return
-    yield from _Crew(work, items, item, threads).results()
+    yield from _Crew(work, items, item, threads, may_wait=may_wait).results()
 
 
 def allow_inner_threads(work: Callable[[Item], Result], threads: int) -> Callable[[Item], Result]:
@@ -91,7 +96,9 @@ class _Crew:
     comes.
     """
 
-    def __init__(self, work: Callable[[Any], Any], items: Iterator[Any], first: object, threads: int) -> None:
+    def __init__(
+        self, work: Callable[[Any], Any], items: Iterator[Any], first: object, threads: int, *, may_wait: bool
+    ) -> None:
         self._work, self._items, self._first = work, items, [first]
         self._turn = threading.Lock()  # held while a thread asks for the next item
         self._done = threading.Condition()
@@ -100,7 +107,8 @@ class _Crew:
         self._asked = self._awaited = 0  # the numbers of the item that is taken next, and of the result
         self._ends = False  # whether there are no more items, or no more are wanted
         self._failed: BaseException | None = None  # what ended a thread that could not even keep its result
-        self._wanted, self._started = threads, 0
+        self._caller_works = not may_wait
+        self._wanted, self._started = threads - self._caller_works, 0
         self._begun, self._ended = threading.Semaphore(0), threading.Semaphore(0)
 
     def results(self) -> Iterator[Any]:
@@ -112,16 +120,8 @@ class _Crew:
             yield from map(self._work, chain(self._first, self._items))
             return
         try:
-            while True:
-                with self._done:
-                    while self._awaited not in self._results:
-                        if self._failed is not None:
-                            raise self._failed
-                        if self._ends and self._awaited >= self._asked:
-                            return
-                        self._done.wait(PATIENCE)  # a thread without memory may end without a notification
-                    result, error = self._results.pop(self._awaited)
-                    self._awaited += 1
+            while (made := self._next_result()) is not None:
+                result, error = made
                 if error is not None:
                     raise error
                 self._room.release()
@@ -133,6 +133,28 @@ class _Crew:
             until = monotonic() + PATIENCE
             for _ in range(self._started):
                 self._ended.acquire(timeout=max(0.0, until - monotonic()))
+
+    def _next_result(self) -> tuple[Any, BaseException | None] | None:
+        """Return the next result in order, or what was raised instead; None where there are no more."""
+        works = self._caller_works
+        while True:
+            with self._done:
+                while self._awaited not in self._results:
+                    if self._failed is not None:
+                        raise self._failed
+                    if self._ends and self._awaited >= self._asked:
+                        return None
+                    if works:
+                        break
+                    self._done.wait(PATIENCE)  # a thread without memory may end without a notification
+                else:
+                    self._awaited += 1
+                    return self._results.pop(self._awaited - 1)
+            taken = self._take(waits=False)
+            if taken is None:
+                works = False  # until this result is there
+            else:
+                self._keep(*taken)
 
     def _start(self) -> None:
         """Start as many of the threads as the system allows."""
@@ -159,21 +181,28 @@ class _Crew:
 
     def _take_turns(self) -> None:
         while (taken := self._take()) is not None:
-            number, item, error = taken
-            result = None
-            if error is None:
-                try:
-                    result = self._work(item)
-                except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
-                    error = raised
-            with self._done:
-                self._results[number] = (result, error)
-                if number == self._awaited:
-                    self._done.notify()
+            self._keep(*taken)
 
-    def _take(self) -> tuple[int, Any, BaseException | None] | None:
-        """Return the number of the next item, and the item or what was raised instead; None where there are no more."""
-        self._room.acquire()
+    def _keep(self, number: int, item: object, error: BaseException | None) -> None:
+        """Keep the result of an item until its turn, or what was raised instead."""
+        result = None
+        if error is None:
+            try:
+                result = self._work(item)
+            except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
+                error = raised
+        with self._done:
+            self._results[number] = (result, error)
+            if number == self._awaited:
+                self._done.notify()
+
+    def _take(self, *, waits: bool = True) -> tuple[int, Any, BaseException | None] | None:
+        """Return the number of the next item, and the item or what was raised instead; None where there are no more.
+
+        Without `waits`, None also where as many results as may be kept are not taken yet.
+        """
+        if not self._room.acquire(blocking=waits):
+            return None
         with self._turn:
             if self._ends:
                 return None
