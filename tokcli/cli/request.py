@@ -91,10 +91,26 @@ class Request(Generic[Asked]):
         """The number of threads that may work: 1 where only Python code runs, else --jobs, or all cores."""
         return thread_count(self.options.jobs) if self.encoding.tokenizer.is_native else 1
 
+    def note(self, text: str) -> None:
+        """Print a note, which is neither data nor an error, unless notes are suppressed."""
+        if not self.options.quiet:
+            messages.print_note(text)
+
+
+class InputRequest(Request[AskedInput]):
+    """A request that has inputs, whole or as records."""
+
+    field = "ids"  # of JSON records, where --field names no other
+
+    @cached_property
+    def inputs(self) -> list[streams.Input]:
+        """The inputs, in order."""
+        return streams.inputs(self.options)
+
     @cached_property
     def may_wait(self) -> bool:
-        """Whether an input may keep its reader waiting: True where nothing is known of them."""
-        return True
+        """Whether any input is not a regular file: a pipe may keep its reader waiting."""
+        return any(source.status() is None for source in self.inputs)
 
     def shared(
         self,
@@ -120,27 +136,6 @@ class Request(Generic[Asked]):
         if self.threads == 1:
             return map(work, items)
         return ordered(work, items, self.threads, is_large=is_large, may_wait=self.may_wait)
-
-    def note(self, text: str) -> None:
-        """Print a note, which is neither data nor an error, unless notes are suppressed."""
-        if not self.options.quiet:
-            messages.print_note(text)
-
-
-class InputRequest(Request[AskedInput]):
-    """A request that has inputs, whole or as records."""
-
-    field = "ids"  # of JSON records, where --field names no other
-
-    @cached_property
-    def inputs(self) -> list[streams.Input]:
-        """The inputs, in order."""
-        return streams.inputs(self.options)
-
-    @cached_property
-    def may_wait(self) -> bool:
-        """Whether any input is not a regular file: a pipe may keep its reader waiting."""
-        return any(source.status() is None for source in self.inputs)
 
     def show_reading(self, *, answers_last: bool = False) -> None:
         """Show on a terminal how much of the inputs has been read, unless the answer appears there meanwhile.

@@ -38,6 +38,7 @@ POINTER = b"version https://git-lfs.github.com/spec/"  # how a Git LFS pointer b
 CONVERTED = (*COMPRESSED, *MARKS, POINTER)
 _BEGUN = {begin[:size] for begin in CONVERTED for size in range(1, min(4, len(begin)))}
 FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
+FEWEST_BLOCKS = 16  # of a file that threads share, unless it is short: so they all end at about the same time
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 STDOUT = 1  # the number of standard output
 CLOSED_OUTPUT = "standard output: closed", "Write to a file with -o."
@@ -169,6 +170,8 @@ class Input(Options):
 
     def read(self, file: BinaryIO, size: int, most: int = 0) -> Iterator[bytes]:
         """Yield the rest of the opened file in blocks, as `blocks` does; InputError where it cannot be read."""
+        if most and (status := self.status()) is not None:
+            most = min(most, status.st_size // FEWEST_BLOCKS)
         try:
             while block := file.read(size):
                 yield block

@@ -113,13 +113,16 @@ class _Crew:
 
     def results(self) -> Iterator[Any]:
         """Yield the results in order."""
+        taken = self._take() if self._caller_works else None  # where it is the only item, no thread gets in its way
         self._start()
-        if not self._started:
+        if not self._started and not self._caller_works:
             with self._turn:
                 self._ends = True  # for a thread that begins after all
             yield from map(self._work, chain(self._first, self._items))
             return
         try:
+            if taken is not None:
+                self._keep(*taken)
             while (made := self._next_result()) is not None:
                 result, error = made
                 if error is not None:
