@@ -149,7 +149,8 @@ class CorpusCounter:
             is_open = False
 
         while is_open:
-            for done in ordered(self._work, until_due(), self._threads, is_large=_is_large):
+            # (nobody needs the results before the end, so this thread may wait for a part)
+            for done in ordered(self._work, until_due(), self._threads, is_large=_is_large, may_wait=False):
                 progress(done)
             if is_open and keeper is not None:
                 keeper.save(at)
