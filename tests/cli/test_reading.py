@@ -166,12 +166,20 @@ def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
 
 def test_blocks_grow_up_to_the_size_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "data"
-    path.write_bytes(bytes(range(256)) * 10)
+    path.write_bytes(bytes(range(250)) * 40)
     source = streams.Input(name=str(path))
     blocks = list(source.blocks(100, 500))
-    assert [len(block) for block in blocks] == [100, 200, 400, 500, 500, 500, 360]
+    assert [len(block) for block in blocks] == [100, 200, 400, *[500] * 18, 300]
     assert b"".join(blocks) == path.read_bytes()
-    assert {len(block) for block in source.blocks(640)} == {640}
+    assert {len(block) for block in source.blocks(2000)} == {2000}
+
+
+def test_blocks_of_a_file_that_threads_share_are_many(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(bytes(1600))
+    source = streams.Input(name=str(path))
+    assert [len(block) for block in source.blocks(60, 500)] == [60, *[100] * 15, 40]
+    assert [len(block) for block in source.blocks(400, 500)] == [400] * 4
 
 
 def test_what_was_read_already_is_not_read_from_the_disk_again() -> None:

@@ -19,8 +19,9 @@ import click
 import pytest
 from support import failed, first_in_gate, ok, program, refused, run_tokcli, without_coverage
 
+from tokcli.cli import streams
 from tokcli.cli.main import COMMANDS
-from tokcli.cli.request import LARGE_BYTES, Request
+from tokcli.cli.request import LARGE_BYTES, InputRequest
 from tokcli.engine import backend
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 
@@ -49,15 +50,36 @@ def test_jobs_change_nothing(command: list[str]) -> None:
         assert ok(*command, data=LINES, env={"TOKCLI_BACKEND": "python"}) == one
 
 
-def test_threads_share_from_its_first_part_what_is_known_to_be_long() -> None:
-    request = Request[Any](None)
-    vars(request)["threads"] = 2
+@pytest.mark.parametrize("may_wait", [True, False])
+def test_threads_share_from_its_first_part_what_is_known_to_be_long(may_wait: bool) -> None:
+    request = InputRequest[Any](None)
+    vars(request).update(threads=2, may_wait=may_wait)
+    meets = threading.Barrier(2, timeout=60)
+
+    def work(_: int) -> int:
+        if is_shared:
+            meets.wait()  # each item needs two threads at work
+        return threading.get_ident()
 
     def threads_for(known: int) -> set[int]:
-        return set(request.shared(lambda _: threading.get_ident(), iter([1] * 8), lambda size: size, known=known))
+        return set(request.shared(work, iter([1] * 8), lambda size: size, known=known))
 
-    assert threads_for(0) == {threading.get_ident()}
-    assert threading.get_ident() not in threads_for(LARGE_BYTES)
+    caller, is_shared = threading.get_ident(), False
+    assert threads_for(0) == {caller}
+    is_shared = True
+    assert (caller in threads_for(LARGE_BYTES)) is not may_wait
+
+
+def test_only_inputs_that_are_files_are_known_not_to_wait(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"text")
+    os.mkfifo(tmp_path / "pipe")
+
+    def may_wait(*names: str) -> bool:
+        request = InputRequest[Any](None)
+        vars(request)["inputs"] = [streams.Input(name=str(tmp_path / name)) for name in names]
+        return request.may_wait
+
+    assert [may_wait("text"), may_wait("text", "pipe"), may_wait("missing")] == [False, True, True]
 
 
 @pytest.mark.parametrize("command", [["count"], ["encode"], ["encode", "--offsets", "byte"], ["encode", "-n", "9"]])
