@@ -38,7 +38,11 @@ def test_places_in_a_pipe_are_those_in_a_file(name: str, unit: str, tmp_path: Pa
     assert ok(*arguments, "-t", TEXT) == expected
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "3"), ("--special", "allow"), ("-j", "1", "--errors", "replace")])
+@pytest.mark.parametrize(
+    "more",
+    [(), ("-n", "3"), ("--special", "allow"), ("-j", "1", "--errors", "replace"), ("--add-special-tokens", "-q"),
+     ("--add-special-tokens", "-q", "-n", "5")],
+)  # fmt: skip
 @pytest.mark.parametrize("unit", ["byte", "char"])
 @pytest.mark.parametrize("name", sorted(path.name for path in MODELS.glob("*.[mt]*")))
 def test_records_have_the_places_of_each_text_by_itself(name: str, unit: str, more: tuple[str, ...]) -> None:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.placed_records import placed_records
+from tokcli.cli.encode.placed_records import Placed, framed, placed_records
 from tokcli.cli.encode.whole_texts import cut_records, room
 from tokcli.cli.encode.write_ids import IdWriter, OffsetObjects
 from tokcli.cli.inputs.records import Batch, batches_of
 from tokcli.engine.roles import record_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import Buffer
 
 
@@ -22,13 +24,9 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
-        if asked.offsets and request.adds_tokens:  # which have no place
-            return None
-        if writer.takes_batches:
-            return render_batch(request, batch, writer)
-        if not isinstance(writer, OffsetObjects) or (placed := placed_records(request, batch)) is None:
-            return None
-        return writer.render_placed(placed)
+        if isinstance(writer, OffsetObjects):
+            return render_placed(request, batch, writer)
+        return render_batch(request, batch, writer) if writer.takes_batches else None
 
     asked = request.options
     has_places = request.encoding.tokenizer.sees_whole_texts or not asked.offsets  # those of words, too
@@ -53,6 +51,20 @@ def render_batch(request: EncodeRequest, batch: Batch, writer: IdWriter) -> tupl
         return made and writer.render_records(*request.finished_records(*made), limit)
     ids, offsets, cut = cut_records(*made, room(request, limit))
     return writer.render_records(*request.finished_records(ids, offsets), None, cut)
+
+
+def render_placed(request: EncodeRequest, batch: Batch, writer: OffsetObjects) -> tuple[Buffer, bool] | None:
+    """Return what `render_batch` does, for a writer of places."""
+    adds_tokens, limit = request.adds_tokens, request.options.limit
+    most = room(request, limit) if adds_tokens and limit is not None else limit
+    placed: Iterable[Placed] | None = None
+    if not writer.knows_places:
+        placed = placed_records(request, batch, most)
+    elif (made := _own_ids(request, batch)) is not None:
+        placed = writer.placed(*made, most)
+    if placed is None:
+        return None
+    return writer.render_placed(framed(request, placed) if adds_tokens else placed)
 
 
 def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:

@@ -1,4 +1,4 @@
-"""`encode --records --offsets` with tokens whose bytes do not tell their places: the records of a batch, with these."""
+"""`encode --records --offsets`: the tokens of a batch of records with their places, and the template around them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokcli.engine.stream.utf8 import special_finder, valid_utf8
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tokcli.cli.encode.encode_options import EncodeRequest
     from tokcli.cli.inputs.records import Batch
@@ -24,10 +24,11 @@ Placed = tuple[memoryview, "Spans", bool]
 """The ids of a record (uint32), where each begins and ends in it, in the unit that was asked for; whether -n cut it."""
 
 
-def placed_records(request: EncodeRequest, batch: Batch) -> list[Placed] | None:
-    """Return the tokens of each record of a batch, to which no tokens are added; None where records go one by one.
+def placed_records(request: EncodeRequest, batch: Batch, most: int | None) -> list[Placed] | None:
+    """Return up to `most` tokens of each record of a batch, without a template; None where records go one by one.
 
-    So do those with special tokens, pairs of texts or lists of words, and those that raise an error.
+    So do those with special tokens, pairs of texts or lists of words, and those that raise an error. This is for tokens
+    whose bytes do not tell their places.
     """
     asked, tokenizer = request.options, request.encoding.tokenizer
     one_by_one = asked.keep == "last" or asked.is_sampled or asked.errors == "bytes"
@@ -41,10 +42,20 @@ def placed_records(request: EncodeRequest, batch: Batch) -> list[Placed] | None:
     with suppress(InputError):
         made = tokenizer.place_records(texts.data, texts.ends, texts.separator_size)
         placed = (_by_itself(request, text) for text in texts) if made is None else _each(request, texts, *made)
-        found = [_limited(ids, spans, asked.limit) for ids, spans in placed]
+        found = [_limited(ids, spans, most) for ids, spans in placed]
         request.watch_records(texts)
         return found
     return None
+
+
+def framed(request: EncodeRequest, records: Iterable[Placed]) -> Iterator[Placed]:
+    """Yield records with the tokens that the template and the frame add, whose spans are 0 to 0."""
+    (first, last), (bos, eos) = request.frame, request.template_ids
+    before, after = first + bos, eos + last
+    no_places = [array("Q", [0, 0] * len(added)) for added in (before, after)]
+    for ids, spans, is_cut in records:
+        all_ids = memoryview(b"".join([before, ids, after])).cast("I")
+        yield all_ids, memoryview(b"".join([no_places[0], spans, no_places[1]])).cast("Q"), is_cut
 
 
 def _limited(ids: memoryview, spans: Spans, limit: int | None) -> Placed:

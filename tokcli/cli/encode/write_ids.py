@@ -274,18 +274,26 @@ class OffsetLines(IdWriter):
 
 
 class OffsetObjects(JsonWriter):
-    """Writes a JSON object with ids and offsets; the offsets wait in a spool until the ids are written."""
+    """Writes a JSON object with ids and offsets; the offsets wait in a spool until the ids are written.
+
+    `knows_places` says whether the ids alone tell the places of their tokens.
+    """
+
+    takes_batches = False  # `render_placed` does
 
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
-        self._counter, self.takes_batches = counter, counter.is_able
+        self._counter, self.knows_places = counter, counter.is_able
 
-    def render_records(
-        self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
-    ) -> tuple[Buffer, bool]:
-        places = self._counter.of_record
-        records = records_of(ids, offsets, limit, cut)
-        return self.render_placed((some, places(some) if some else array("Q"), is_cut) for some, is_cut in records)
+    def placed(
+        self, ids: memoryview, offsets: memoryview, limit: int | None
+    ) -> Iterator[tuple[memoryview, Spans, bool]]:
+        """Yield up to `limit` ids of each record, their spans, and whether it is cut, where this `knows_places`.
+
+        The ids of each record begin at one of the `offsets` and end at the next.
+        """
+        for some, is_cut in records_of(ids, offsets, limit, ()):
+            yield some, self._counter.of_record(some) if some else array("Q"), is_cut
 
     def render_placed(self, records: Iterable[tuple[memoryview, Spans, bool]]) -> tuple[Buffer, bool]:
         """Return records as `write_records` takes them, and whether any is cut.
