@@ -246,11 +246,11 @@ def known_id(encoding: Encoding, token: int) -> bytes:
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
     """Decode each record of an input, and write its text as a record or a JSON object."""
     asked, kind = request.options, request.options.records or "lines"
-    is_plain = not (asked.as_json or asked.all_fields or request.left_out)
-    whole = BatchDecoder(request.encoding, kind) if is_plain and BatchDecoder.fits(request.encoding) else None
+    whole = BatchDecoder(request.encoding, kind, request.left_out, as_json=asked.as_json)
+    is_whole = whole.fits and not asked.all_fields
     left = Left(source)
     for batch in records.read_batches(source, kind, as_text=False):
-        if whole is not None and (made := whole.decode(batch, asked.field)) is not None:
+        if is_whole and (made := whole.decode(batch, asked.field)) is not None:
             output.write(made[0])
             left.add(made[1], [])
             batch.finish(output)

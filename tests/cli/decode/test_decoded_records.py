@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support import ROOT, failed, noted, ok, refused
 
 import tokcli
+from tokcli.cli.decode_batches import BatchDecoder
+from tokcli.cli.json_stream import line, text_member
+from tokcli.engine.stream.ids import special_ids
+from tokcli.registry.encodings import resolve_encoding
 
 FORMATS = ROOT / "tests/data/formats"
 TEXTS = ["hello world", "", "a b", "<|endoftext|> caf\u00e9 \U0001f64b", "x" * 300, "tab\tand ,comma"]
@@ -67,3 +75,41 @@ def test_each_record_begins_anew(name: str, tmp_path: Path) -> None:
     ids = ok("encode", "-e", FORMATS / name, "--records", "lines", file)
     alone = [ok("decode", "-e", FORMATS / name, "-t", line.decode()) for line in ids.split(b"\n")[:-1]]
     assert ok("decode", "-e", FORMATS / name, "--records", "lines", data=ids) == b"".join(one + b"\n" for one in alone)
+
+
+@pytest.mark.parametrize("form", ["lines", "json", "objects"])
+@pytest.mark.parametrize("skips", [False, True], ids=["all", "no special"])
+@pytest.mark.parametrize("name", sorted(path.name for path in FORMATS.glob("*.[mt]*")))
+def test_records_of_any_ids_are_as_if_each_were_alone(name: str, skips: bool, form: str) -> None:
+    encoding, draw = resolve_encoding(str(FORMATS / name)), Random(7)
+    known = [id for id in range(encoding.max_token_value + 1) if id in encoding.tokenizer.token_bytes()]
+    rows: list[tuple[int, ...]] = [(), *product(known[:6], repeat=3), *((id,) for id in known[:300])]
+    rows += [tuple(draw.choices(known, k=draw.randrange(12))) for _ in range(300)]
+    special = special_ids(encoding.tokenizer.special_tokens, encoding.tokenizer.is_special) if skips else frozenset()
+    texts = [encoding.decode_bytes([id for id in row if id not in special]) for row in rows]
+    asked = ["decode", "-e", FORMATS / name, *["--skip-special-tokens"] * skips]
+    if form == "lines":
+        data = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+        assert ok(*asked, "--records", "lines", data=data.encode()) == b"".join(text + b"\n" for text in texts)
+        return
+    data = "".join(f"{json.dumps({'ids': row} if form == 'objects' else row)}\n" for row in rows)
+    records = "jsonl" if form == "objects" else "lines"
+    made = ok(*asked, "--records", records, "--json", data=data.encode())
+    assert made == b"".join(line(text_member(text)) for text in texts)
+
+
+@pytest.mark.parametrize("wrong", [1 << 31, (1 << 31) + 5, (1 << 32) - 1])
+@pytest.mark.parametrize("name", ["bpe.model", "wordpiece.tokenizer.json", "plain.tokenizer.json"])
+def test_no_number_that_stands_for_something_else_is_an_id(name: str, wrong: int) -> None:
+    ran = failed("decode", "-e", FORMATS / name, "--records", "lines", data=f"5\n5 {wrong} 5\n".encode())
+    assert f"record 2: {wrong} is not an id" in ran.err
+    assert ran.out.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("name", ["wordpiece.tokenizer.json", "unigram.tokenizer.json", "plain.tokenizer.json"])
+def test_records_with_text_are_decoded_together(name: str) -> None:
+    encoding = resolve_encoding(str(FORMATS / name))
+    rows = [encoding.encode(text) for text in ("hello world", " hello", "", "a b")]
+    batch: Any = SimpleNamespace(texts=SimpleNamespace(data="".join(f"{row}\n" for row in rows).encode()))
+    texts = b"".join(encoding.decode_bytes(row) + b"\n" for row in rows)
+    assert BatchDecoder(encoding, "lines", frozenset(), as_json=False).decode(batch, None) == (texts, 4)

@@ -15,7 +15,7 @@ from tokcli.engine.spec import decoders as spec
 from tokcli.engine.spec.decoders import Decoder
 from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.spec.patterns import Characters, LiteralText
-from tokcli.engine.stream.decoding import ByteDecoder, KnownBytes, WholeDecoder
+from tokcli.engine.stream.decoding import ByteDecoder, KnownBytes, Place, WholeDecoder
 from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.engine.tokens import check_growth, most_made_of
 
@@ -62,13 +62,22 @@ class _ApartOnceBegun:
     """
 
     def __init__(self, begin: ByteDecoder, behind: Callable[[Sequence[int]], bytes]) -> None:
-        self._begin, self._behind, self._begun = begin, behind, False
+        self._begin, self._behind = begin, behind
+        self._begun = self._has_ids = False
+
+    @property
+    def place(self) -> Place:
+        """Where the next id is; see `ByteDecoder`. The ids before the first that has text may change its own."""
+        if self._begun:
+            return "behind"
+        return "between" if self._has_ids else "beginning"
 
     def add(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of these ids."""
         whole = self._behind(ids)  # UnknownTokenError, before anything has changed
         if self._begun:
             return whole
+        self._has_ids |= len(ids) > 0
         out, at = b"", 0
         while at < len(ids) and not out:
             out = self._begin.add(ids[at : at + 1])
@@ -125,6 +134,8 @@ def behind_others(texts: list[str], decoders: Sequence[Decoder]) -> list[bytes]:
 
 class _Steps:
     """Decodes ids by one step after the other."""
+
+    place: Place = "between"
 
     def __init__(self, texts: Mapping[int, str], steps: list[Step]) -> None:
         self._texts, self._steps = texts, steps

@@ -11,6 +11,7 @@ from tokcli.engine.spec.decoders import SentencePieceDecoder
 from tokcli.engine.spec.models import SentencePieceModel
 from tokcli.engine.spec.normalizers import SentencePieceNormalizer
 from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.stream.decoding import Place
 from tokcli.errors import UnknownTokenError
 
 
@@ -21,6 +22,8 @@ def shown(text: str) -> bytes:
 
 class PieceDecoder:
     """Decodes ids up to `max_id` that come a few at a time; `names` are added tokens, behind which a text begins."""
+
+    place: Place = "between"
 
     def __init__(self, spec: TokenizerSpec, names: Mapping[int, str], max_id: int) -> None:
         self._model, decoder = cast(SentencePieceModel, spec.model), cast(SentencePieceDecoder, spec.decoder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import is_array
@@ -17,8 +17,19 @@ if TYPE_CHECKING:
     from tokcli.engine.spec.image import DropsSpace
 
 
+Place = Literal["beginning", "behind", "between"]
+
+
 class ByteDecoder(Protocol):
     """Takes ids a few at a time; all bytes that it gives, joined, are those of all ids decoded together."""
+
+    @property
+    def place(self) -> Place:
+        """Where the next id is, which says on what its bytes depend.
+
+        At the "beginning" of the text, it may have others than further on. "behind" the beginning, its bytes are the
+        same whatever ids are beside it. "between" others, they may depend on these.
+        """
 
     def add(self, ids: Sequence[int]) -> bytes:
         """Return the bytes that are known with these ids; UnknownTokenError for an id that the vocabulary lacks."""
@@ -29,6 +40,8 @@ class ByteDecoder(Protocol):
 
 class ApartDecoder:
     """Decodes ids whose bytes are the same whatever ids are beside them."""
+
+    place: Place = "behind"
 
     def __init__(self, decode: Callable[[Sequence[int]], bytes]) -> None:
         self._decode = decode
@@ -44,6 +57,8 @@ class ApartDecoder:
 
 class WholeDecoder:
     """Holds all ids until the end, for rules that may change any of the text because of what follows."""
+
+    place: Place = "between"
 
     def __init__(self, decode: Callable[[Sequence[int]], bytes]) -> None:
         self._decode, self._held = decode, list[int]()
@@ -122,6 +137,13 @@ class BeginDecoder:
         self._decode, self._drops_all = decode, drops_space == "all"
         self._keeps, self._begins_anew = keeps_space, begins_anew
         self._begins = True
+
+    @property
+    def place(self) -> Place:
+        """Where the next id is; see `ByteDecoder`."""
+        if self._begins_anew:
+            return "between"
+        return "beginning" if self._begins else "behind"
 
     def add(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of these ids."""

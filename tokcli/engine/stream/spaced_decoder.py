@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.stream.decoding import Place
 
 _CLEANED = ((rb" ([?!.,])", rb"\1"), (rb" ' ", b"'"), (rb" ('(?:s|m|re|ve))", rb"\1"))
 
@@ -19,6 +20,13 @@ class SpacedDecoder:
     def __init__(self, decode: Callable[[Sequence[int]], bytes], spec: DecodingSpec) -> None:
         self._decode, self._drops_space, self._cleans = decode, spec.drops_space != "no", spec.cleans_spaces
         self._held = b""
+
+    @property
+    def place(self) -> Place:
+        """Where the next id is; see `ByteDecoder`."""
+        if self._cleans:
+            return "between"
+        return "beginning" if self._drops_space else "behind"
 
     def add(self, ids: Sequence[int]) -> bytes:
         """Return the bytes that later ids do not change."""
