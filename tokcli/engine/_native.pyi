@@ -609,7 +609,7 @@ class TextModel:
         keeps_ids: Literal[True],
         keeps_spans: Literal[True],
         /,
-    ) -> tuple[Ids, Spans, Spans] | None: ...
+    ) -> tuple[Ids, Spans, Spans, Ids | None] | None: ...
     @overload
     def encode_records(
         self,
@@ -625,7 +625,8 @@ class TextModel:
     ) -> bytes | None:
         """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
 
-        If spans are kept, return also those of the ids in the characters of their records.
+        If spans are kept, return also those of the ids in the characters of their records, and of ranks two numbers of
+        blanks (uint32) for each id, as `encode_part` does.
 
         Unless ids are kept, return the number of ids of each record (uint32) alone.
 

@@ -7,9 +7,11 @@ what is known of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tokcli.engine.base.arguments import NONE
@@ -29,7 +31,7 @@ from tokcli.engine.stream.utf8 import (
     without_surrogates,
 )
 from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
-from tokcli.engine.tokens import Tokens, joined_ids
+from tokcli.engine.tokens import Ids, Spans, Tokens, joined_ids
 from tokcli.errors import PatternError, TokcliError
 
 if TYPE_CHECKING:
@@ -128,15 +130,19 @@ class Streams(Executor):
             return Tokens(ids, spans=self.inner.token_spans(ids))
         return self._for(part).place(text_or_utf8(part), allowed_in(part))
 
-    def place_records(self, data: bytes, ends: Buffer, separator_size: int) -> PlacedIds | None:
-        """Return the ids of records (uint32), where those of each begin and the last end, and their spans (uint64).
+    def place_records(self, data: bytes, ends: Buffer, separator_size: int) -> Iterator[tuple[Ids, Spans]] | None:
+        """Return the ids of each record, and their places in its characters; None where records go one by one.
 
-        Each record of `data`, which is UTF-8, ends `separator_size` bytes before one of `ends` (uint64). The spans are
-        in characters of their records. Return None where records go one by one.
+        The places are those after the post-processor, whose special tokens are not added.
+        Each record of `data`, which is UTF-8, ends `separator_size` bytes before one of `ends` (uint64).
         """
-        if self.twin is not None and not self.inner.trims_spans and not isinstance(self.inner, RankVocabulary):
-            with suppress(Refused):
-                return self.twin(NONE).place_records(data, ends, separator_size)
+        if self.twin is None or isinstance(self.inner, RankVocabulary):
+            return None
+        twin, trims = self.twin(NONE), self.inner.trims_spans
+        with suppress(Refused):
+            if twin.counts_blanks or not trims:
+                found = twin.place_records(data, ends, separator_size)
+                return _each_placed(found, self.inner.finish if trims else None)
         return None
 
     def part_ends(self, part: StreamPart, size: int) -> Sequence[int]:
@@ -161,6 +167,20 @@ class Streams(Executor):
             with suppress(Refused):
                 return self.twin(NONE).encode_spans(part, NONE, begins=begins, ends=ends)
         return None
+
+
+def _each_placed(
+    found: PlacedIds, finish: Callable[[list[Tokens], bool], Tokens] | None
+) -> Iterator[tuple[Ids, Spans]]:
+    """Yield the ids of each record, and their spans, which `finish` may change."""
+    ids, offsets, spans, blanks = found
+    for begin, end in pairwise(offsets):
+        both = slice(2 * begin, 2 * end)
+        if finish is None or blanks is None:
+            yield ids[begin:end], spans[both]
+        else:
+            tokens = finish([Tokens(ids[begin:end], spans=spans[both], blanks=blanks[both])], False)
+            yield tokens.ids, tokens.spans or array("Q")
 
 
 class Pieces(Streams):

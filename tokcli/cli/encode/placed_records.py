@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from contextlib import suppress
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokcli.cli.encode.whole_texts import placed_ids
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
     from tokcli.cli.inputs.records import Batch
     from tokcli.engine.roles.record_runs import Records
-    from tokcli.engine.tokens import Spans
+    from tokcli.engine.tokens import Ids, Spans
 
 Placed = tuple[memoryview, "Spans", bool]
 """The ids of a record (uint32), where each begins and ends in it, in the unit that was asked for; whether -n cut it."""
@@ -41,7 +40,7 @@ def placed_records(request: EncodeRequest, batch: Batch, most: int | None) -> li
         return None
     with suppress(InputError):
         made = tokenizer.place_records(texts.data, texts.ends, texts.separator_size)
-        placed = (_by_itself(request, text) for text in texts) if made is None else _each(request, texts, *made)
+        placed = (_by_itself(request, text) for text in texts) if made is None else _each(request, texts, made)
         found = [_limited(ids, spans, most) for ids, spans in placed]
         request.watch_records(texts)
         return found
@@ -65,13 +64,12 @@ def _limited(ids: memoryview, spans: Spans, limit: int | None) -> Placed:
 
 
 def _each(
-    request: EncodeRequest, texts: Records, ids: memoryview, offsets: memoryview, spans: memoryview
+    request: EncodeRequest, texts: Records, made: Iterable[tuple[Ids, Spans]]
 ) -> Iterator[tuple[memoryview, Spans]]:
-    """Yield the tokens of each record, whose ids are from one of `offsets` up to the next."""
+    """Yield the ids of each record, and their places in the unit that was asked for."""
     in_bytes = request.options.offsets == "byte"
-    for text, (begin, end) in zip(texts, pairwise(offsets), strict=True):
-        places = spans[2 * begin : 2 * end]
-        yield ids[begin:end], byte_spans(text, places) if in_bytes else places
+    for text, (ids, spans) in zip(texts, made, strict=True):
+        yield memoryview(ids), byte_spans(text, spans) if in_bytes else spans
 
 
 def _by_itself(request: EncodeRequest, text: bytes) -> tuple[memoryview, Spans]:

@@ -34,8 +34,11 @@ NEVER, ALWAYS, FIRST = range(3)  # Prefix
 PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
 
 Found = TypeVar("Found")
-PlacedIds = tuple[memoryview, memoryview, memoryview]
-"""The ids of records (uint32), where those of each begin and the last end, and two places for each id (uint64)."""
+PlacedIds = tuple[memoryview, memoryview, memoryview, "memoryview | None"]
+"""The ids of records (uint32), where those of each begin and the last end, and two places for each id (uint64).
+
+Also, of ranks alone, their `Tokens.blanks` (uint32).
+"""
 NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
 
 
@@ -150,11 +153,16 @@ class NativeText:
         return _array("Q", self.model.part_ends(text, *self._states(NONE), size))
 
     def place_records(self, data: Buffer, ends: Buffer, separator_size: int) -> PlacedIds:
-        """Return what `RecordEncoder.encode_records` does, and two places in its record for each id (uint64)."""
+        """Return what `RecordEncoder.encode_records` does, with places of the ids in their records, and blanks."""
         states = self._states(NONE)
         found = self.model.encode_records(memoryview(data), ends, separator_size, *states, b"", True, True)
-        ids, offsets, spans = _taken(found)
-        return _array("I", ids), _array("Q", offsets), _array("Q", spans)
+        ids, offsets, spans, blanks = _taken(found)
+        return (
+            _array("I", ids),
+            _array("Q", offsets),
+            _array("Q", spans),
+            None if blanks is None else _array("I", blanks),
+        )
 
     def records_in(self, data: bytes, allowed: frozenset[str], before: bytes = b"") -> NativeRecords | None:
         """Return what encodes the records in a buffer of UTF-8 at once; None where they go one by one.

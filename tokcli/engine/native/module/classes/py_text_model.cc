@@ -266,44 +266,46 @@ nb::object PyTextModel::split(nb::handle text, nb::handle raw, nb::handle normal
   };
   return ask(text, raw, normalized, find_ends, [&] { return to_bytes(ends); });
 }
-// Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make().
+// Calls done(number of ids) after each record; then make(). Ids, spans and blanks are appended to what `kept` names.
 template <class Done, class Make>
 nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
-                                    nb::handle normalized, nb::handle before, IdBuffer* ids, Spans* spans, const Done& done,
+                                    nb::handle normalized, nb::handle before, const Kept& kept, const Done& done,
                                     const Make& make) {
   const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
   const std::string prefix = string_of(before);
   if (valid_utf8(bytes_of(prefix)) != prefix.size()) throw nb::value_error("what is put before records is not UTF-8");
   const auto encode = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Refusal& refusal) {
     std::string whole;
-    if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records
+    if (kept.ids != nullptr) kept.ids->reserve(text.size() / 3);  // once for all records
     TextWorker worker(pool_);
     TextModel::Task task;
     task.raw_states = raw_states;
     task.normalized_states = normalized_states;
-    task.ids = ids;
-    task.spans = spans;
+    task.ids = kept.ids;
+    task.spans = kept.spans;
+    task.blanks = kept.blanks;
     visit_records(text, ends, separator_size, [&](Bytes record) {
       check_whole(record, text);
       if (refusal.is_refused) return;
       if (!prefix.empty() && !record.empty()) record = bytes_of(whole.assign(prefix).append(view_of(record)));
       task.text = record;
       done(model_.encode(task, worker, refusal));
-      if (spans != nullptr && !refusal.is_refused && spans->size() != 2 * ids->size()) refusal.add({true});
+      if (kept.spans != nullptr && !refusal.is_refused && kept.spans->size() != 2 * kept.ids->size()) refusal.add({true});
     });
     refusal.most = 0;  // Python encodes the records one by one, and names the one of which too much is made
   };
-  return ask(data, raw, normalized, encode, make, spans != nullptr);
+  return ask(data, raw, normalized, encode, make, kept.spans != nullptr);
 }
 nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
                                        nb::handle normalized, nb::handle before, bool keeps_ids, bool keeps_spans) {
   if (!keeps_ids) {
     std::vector<uint32_t> counts;
     const auto add = [&](size_t count) { counts.push_back(static_cast<uint32_t>(count)); };
-    return each_record(data, ends, separator_size, raw, normalized, before, nullptr, nullptr, add, [&] { return to_bytes(counts); });
+    return each_record(data, ends, separator_size, raw, normalized, before, {}, add, [&] { return to_bytes(counts); });
   }
-  IdBuffer ids;
+  IdBuffer ids, blanks;
   Spans offsets, spans;
+  const bool counts_blanks = keeps_spans && model_.ranks.encoders != nullptr;
   *offsets.reserve(1) = 0;
   offsets.commit(1);
   const auto add = [&](size_t) {
@@ -311,10 +313,12 @@ nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<
     offsets.commit(1);
   };
   const auto make = [&] {
-    return keeps_spans ? tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)), nb::cast(std::move(spans)))
-                       : tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)));
+    if (!keeps_spans) return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)));
+    return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(offsets)), nb::cast(std::move(spans)),
+                    counts_blanks ? nb::cast(std::move(blanks)) : nb::none());
   };
-  return each_record(data, ends, separator_size, raw, normalized, before, &ids, keeps_spans ? &spans : nullptr, add, make);
+  const Kept kept{&ids, keeps_spans ? &spans : nullptr, counts_blanks ? &blanks : nullptr};
+  return each_record(data, ends, separator_size, raw, normalized, before, kept, add, make);
 }
 
 }  // namespace tokcli

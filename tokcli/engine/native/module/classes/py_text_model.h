@@ -105,10 +105,14 @@ class PyTextModel {
   void close();
   template <class Make>
   nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, const TextModel::Task& given, const Make& make);
+  struct Kept {  // of the tokens of records; null is not kept
+    IdBuffer* ids = nullptr;
+    Spans* spans = nullptr;
+    IdBuffer* blanks = nullptr;
+  };
   template <class Done, class Make>
   nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
-                         nb::handle normalized, nb::handle before, IdBuffer* ids, Spans* spans, const Done& done,
-                         const Make& make);
+                         nb::handle normalized, nb::handle before, const Kept& kept, const Done& done, const Make& make);
   template <class Work, class Make>
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false, bool in_parts = false);
