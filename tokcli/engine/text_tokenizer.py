@@ -6,6 +6,7 @@ default implementations. Streams, batches and native code are left to `Tokenizer
 
 from __future__ import annotations
 
+import re
 from array import array
 from contextlib import suppress
 from functools import cached_property
@@ -32,6 +33,15 @@ if TYPE_CHECKING:
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]
+
+
+def words_at_spaces(text: str) -> list[str]:
+    """Return the words of a text, each with one space before it, and runs of spaces; joined, they are the text.
+
+    >>> words_at_spaces("one two   three")
+    ['one', ' two', '   ', 'three']
+    """
+    return re.findall(r" ?[^ ]+| +", text)
 
 
 class TextTokenizer(TokenVocabulary, Protocol):
@@ -119,6 +129,11 @@ class TextTokenizer(TokenVocabulary, Protocol):
     def single_pattern(self) -> str | None:
         """The regex that alone cuts text into pieces; None where there is none, or other parts cut text too."""
         return None
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        """Whether `split` gives words, as `words_at_spaces` does: the model itself sees a text whole."""
+        return False
 
     @property
     def is_tokenizer_json(self) -> bool:

@@ -202,7 +202,7 @@ class Pieces(Streams):
 
     def _split(self, text: str) -> SplitText | None:
         """Return a text with its pieces where native code tells these as the rules do."""
-        if self.twin is not None and not isinstance(self.inner, RankVocabulary):
+        if self.twin is not None and not (isinstance(self.inner, RankVocabulary) or self.inner.splits_at_spaces):
             with suppress(Refused):
                 data = text.encode()
                 return SplitText(memoryview(data), self.twin(NONE).piece_ends(data))
@@ -334,7 +334,7 @@ class Tokenizer(Pieces, Lookups):
         """
         if isinstance(self.inner, RankVocabulary):
             return self.inner.pretokenizer
-        pat_str = self.inner.whole.single_pattern
+        pat_str = self.inner.single_pattern
         with suppress(PatternError):
             return None if pat_str is None else PreTokenizer(pat_str)
         return None

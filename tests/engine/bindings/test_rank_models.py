@@ -262,6 +262,7 @@ def test_threads_and_parts_of_a_long_text_have_the_ids_of_the_whole(pre: str) ->
     assert encoding.encode_array(text).tolist() == expected
     assert encoding.count(text) == len(expected)
     assert list(encoding.tokenizer.place(text).ids) == expected
+    assert encoding.split(text) == tokenizer.split(text)
 
 
 @needs_native
@@ -279,7 +280,7 @@ def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
         made += {"\n\n", "\n\n\n", "\n" * 7}.difference(made)
         kept = [*(f"<0x{byte:02X}>" for byte in range(256)), *made]
         tokenizer = with_merges(pre, kept, merges)
-        twin, model = tokenizer.native, tokenizer.model
+        twin, model, encoding = tokenizer.native, tokenizer.model, Encoding.of("gguf", Tokenizer("gguf", tokenizer))
         assert twin is not None
         for _ in range(40):
             text = "".join(
@@ -288,6 +289,7 @@ def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
                 )
             )
             assert twin.encode(text, frozenset()) == list(model.tokenize(text)), ascii(text)
+            assert encoding.split(text) == tokenizer.split(text), ascii(text)
 
 
 ADDED = ["<ab>", "b>cd>", "<a", "  ", "    ", "\t", "<x>", "cd"]

@@ -44,7 +44,9 @@ def answers(encoding: Encoding) -> list[Any]:
         for special in (set(), "all"):
             ids = encoding.encode(text, allowed_special=special, disallowed_special=())  # type: ignore[arg-type]
             found += [ids, encoding.decode_bytes(ids), encoding.decode_bytes(ids[1:])]
-        found += [encoding.count(text), encoding.encode_array(text).tolist()]
+        found += [encoding.count(text), encoding.encode_array(text).tolist(), encoding.split(text)]
+    pretokenizer = encoding.tokenizer.pretokenizer
+    found.append(None if pretokenizer is None else pretokenizer.pat_str)
     return found
 
 

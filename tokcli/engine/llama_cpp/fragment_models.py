@@ -21,6 +21,7 @@ from tokcli.engine.bpe.lattice import prefixes
 from tokcli.engine.llama_cpp.token_bytes import unescaped
 from tokcli.engine.spec.models import BYTE, LlamaModel
 from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.text_tokenizer import words_at_spaces
 from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.errors import InputError
 
@@ -33,6 +34,7 @@ class FragmentModel(Protocol):
 
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
+    splits_at_spaces: ClassVar[bool] = True
     spec: TokenizerSpec
     data: LlamaModel
 
@@ -63,8 +65,8 @@ class FragmentModel(Protocol):
         return list(self.tokenize(text)), total
 
     def split(self, text: str) -> list[str]:
-        """Return the pieces of a text as they occur in it: its words, each with the space before it."""
-        return re.findall(r" ?[^ ]+| +", text)
+        """Return the pieces of a text as they occur in it: words, where this `splits_at_spaces`."""
+        return words_at_spaces(text)
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """Return the two ids that merge into the token with this text; None if none do."""

@@ -143,6 +143,11 @@ class LlamaCpp(SpecTokenizer):
         names = ((id, next((name for bit, name in _NAMES if kind & bit), "")) for id, kind in kinds)
         return {id: name for id, name in names if name}
 
+    @property
+    def splits_at_spaces(self) -> bool:
+        """Whether `split` gives words, as `words_at_spaces` does."""
+        return self.model.splits_at_spaces
+
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it."""
         return self.model.split(text)

@@ -52,6 +52,7 @@ class WordsByMerges(FragmentModel):
     """
 
     model_kind = "merges"
+    splits_at_spaces = False
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)

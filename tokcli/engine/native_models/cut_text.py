@@ -145,9 +145,11 @@ class CutText(NativeText):
         return tokens, total
 
     def piece_ends(self, text: bytes) -> bytes:
-        """Raise Refused: the pieces are those of the rules."""
-        del text
-        raise Refused
+        """Return the bytes (uint64) at which the pieces of a text end; Refused where tokens may be cut out of it."""
+        if self._space or self._may_hold_token(text, NONE):
+            raise Refused
+        ends: bytes = self.between.piece_ends(text)
+        return ends
 
     def part_ends(self, text: memoryview, size: int) -> memoryview:
         """Raise Refused: tokens may have to be cut out of the text."""

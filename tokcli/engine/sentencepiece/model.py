@@ -6,7 +6,6 @@ normalizer.py, choosing pieces to segmenters.py, decoding to decoder.py.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -31,7 +30,7 @@ from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
-from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer
+from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer, words_at_spaces
 from tokcli.engine.tokens import Tokens, texts_of
 
 
@@ -41,6 +40,7 @@ class SentencePiece(SpecTokenizer):
     is_byte_level: ClassVar[bool] = False
     decodes_context_free: ClassVar[bool] = False
     is_own_text_normalized: ClassVar[bool] = True
+    splits_at_spaces: ClassVar[bool] = True
 
     @property
     def model(self) -> SentencePieceModel:
@@ -94,7 +94,7 @@ class SentencePiece(SpecTokenizer):
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text, each with the space before it; joined, they are the text."""
-        return re.findall(r" ?[^ ]+| +", text) if text else []
+        return words_at_spaces(text)
 
     def numbered(self, found: Iterable[NumberedText]) -> Iterator[tuple[int, int]]:
         """Yield (id, number of normalized characters); unknown ones become bytes or, several in a row, one id."""

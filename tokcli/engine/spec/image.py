@@ -52,15 +52,15 @@ SPECIAL, LSTRIP, RSTRIP, SPELLED = 1, 2, 4, 8  # flags of added tokens; the last
 class ImageSpec(NamedTuple):
     """The image of a tokenizer, or of ranks that wait for a pattern (`is_ranks`), without its tables.
 
-    `max_id`, `is_byte_level`, `has_template`, `decodes_context_free` and `file_notes` are what `TextTokenizer` calls
-    so. Added tokens are a text, an id and flags each (the bits SPECIAL and so on). `raw` and `normalized` are the
-    places in these lists of those that the native stages look for, before and after their normalizer. With `cuts_by`,
-    added tokens are cut out of text in Python instead, with the white space of this kind that they take; text at the
-    beginning and behind one of them then gets a space in front if it `puts_space`, and the places of tokens may be
-    those of their bytes in the text (`places_by_bytes`). `template_ids` are what the post-processor puts before and
-    after a text, and `trimming` says what it does to spans; each is None if it does anything else. `other_bytes` are
-    those of the ids that the ranks lack, if joining bytes is how ids are decoded, and if no added token spells them;
-    else it is None.
+    `max_id`, `is_byte_level`, `has_template`, `decodes_context_free`, `file_notes`, `single_pattern` and
+    `splits_at_spaces` are what `TextTokenizer` calls so. Added tokens are a text, an id and flags each (the bits
+    SPECIAL and so on). `raw` and `normalized` are the places in these lists of those that the native stages look
+    for, before and after their normalizer. With `cuts_by`, added tokens are cut out of text in Python instead, with
+    the white space of this kind that they take; text at the beginning and behind one of them then gets a space in
+    front if it `puts_space`, and the places of tokens may be those of their bytes in the text (`places_by_bytes`).
+    `template_ids` are what the post-processor puts before and after a text, and `trimming` says what it does to
+    spans; each is None if it does anything else. `other_bytes` are those of the ids that the ranks lack, if joining
+    bytes is how ids are decoded, and if no added token spells them; else it is None.
     """
 
     max_id: int
@@ -82,3 +82,5 @@ class ImageSpec(NamedTuple):
     other_bytes: Mapping[int, bytes] | None = None
     template_ids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     trimming: Trimming | None = None
+    single_pattern: str | None = None
+    splits_at_spaces: bool = False

@@ -1,7 +1,7 @@
 """`CompiledTokenizer`: a tokenizer made of its image; the vocabulary's file is read only for what that lacks.
 
-Encoding, counting and decoding need only the spec (`ImageSpec`) and the native tables. Splitting, pairs of texts,
-scores, merges, and what native code refuses are asked of the tokenizer that is read again.
+Encoding, counting, splitting and decoding need only the spec (`ImageSpec`) and the native tables. Pairs of texts, scores,
+merges, and what native code refuses are asked of the tokenizer that is read again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.opened_stages import opened_stages
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.spec.image import SPECIAL, ImageSpec, Trimming
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import TextTokenizer, words_at_spaces
 from tokcli.engine.tiktoken.text_ranks import TextRanks
 from tokcli.engine.tokens import Tokens, joined, template_tokens, trimmed_spans
 
@@ -104,8 +104,16 @@ class CompiledTokenizer(TextTokenizer):
         before, after = (template_tokens(ids, 0) for ids in template)
         return joined([before, trimmed(texts[0], trimming), after])
 
+    @property
+    def single_pattern(self) -> str | None:
+        return self.spec.single_pattern
+
+    @property
+    def splits_at_spaces(self) -> bool:
+        return self.spec.splits_at_spaces
+
     def split(self, text: str) -> list[str]:
-        return self.whole.split(text)
+        return words_at_spaces(text) if self.splits_at_spaces else self.whole.split(text)
 
     @cached_property
     def _ids(self) -> IdDecoder:

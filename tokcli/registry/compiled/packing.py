@@ -110,6 +110,8 @@ def _spec_of(tokenizer: TextTokenizer, others: Mapping[int, bytes] | None) -> Im
         other_bytes=None if others is None else {n: data for n, data in others.items() if n not in told},
         template_ids=_template_ids(tokenizer),
         trimming=_trimming(tokenizer),
+        single_pattern=tokenizer.single_pattern,
+        splits_at_spaces=tokenizer.splits_at_spaces,
     )
 
 
