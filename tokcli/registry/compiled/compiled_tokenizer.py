@@ -1,7 +1,7 @@
 """`CompiledTokenizer`: a tokenizer made of its image; the vocabulary's file is read only for what that lacks.
 
-Encoding, counting, splitting and decoding need only the spec (`ImageSpec`) and the native tables. Pairs of texts, scores,
-merges, and what native code refuses are asked of the tokenizer that is read again.
+Encoding, counting, splitting and decoding need only the spec (`ImageSpec`) and the native tables. Pairs of texts,
+scores, merges, and what native code refuses are asked of the tokenizer that is read again.
 """
 
 from __future__ import annotations
