@@ -53,12 +53,15 @@ class CompiledTokenizer(TextTokenizer):
     native: NativeText | None = None
     text_ranks: TextRanks | None = None
     has_template: bool = False
+    splits_at_spaces: bool = False
+    single_pattern: str | None = None
     file_notes: Sequence[str] = ()
 
     def __init__(self, spec: ImageSpec, sections: Sections, name: str, load: Callable[[], TextTokenizer]) -> None:
         self.spec, self._sections, self._name, self._load = spec, sections, name, load
         self.special_tokens, self.max_id, self.is_byte_level = special_tokens_in(spec), spec.max_id, spec.is_byte_level
         self.has_template, self.decodes_context_free = spec.has_template, spec.decodes_context_free
+        self.splits_at_spaces, self.single_pattern = spec.splits_at_spaces, spec.single_pattern
         self.file_notes = spec.file_notes
         if (spec.ranks is None) != ("ranks" not in sections):
             raise ValueError("ranks without their image, or the other way round")
@@ -103,14 +106,6 @@ class CompiledTokenizer(TextTokenizer):
             return self.whole.finish(texts, add)
         before, after = (template_tokens(ids, 0) for ids in template)
         return joined([before, trimmed(texts[0], trimming), after])
-
-    @property
-    def single_pattern(self) -> str | None:
-        return self.spec.single_pattern
-
-    @property
-    def splits_at_spaces(self) -> bool:
-        return self.spec.splits_at_spaces
 
     def split(self, text: str) -> list[str]:
         return words_at_spaces(text) if self.splits_at_spaces else self.whole.split(text)
