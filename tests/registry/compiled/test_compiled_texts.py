@@ -45,6 +45,7 @@ def answers(encoding: Encoding) -> list[Any]:
             ids = encoding.encode(text, allowed_special=special, disallowed_special=())  # type: ignore[arg-type]
             found += [ids, encoding.decode_bytes(ids), encoding.decode_bytes(ids[1:])]
         found += [encoding.count(text), encoding.encode_array(text).tolist(), encoding.split(text)]
+    found.append([encoding.decode_single_token_bytes(n) for n in range(min(40, encoding.n_vocab))])
     pretokenizer = encoding.tokenizer.pretokenizer
     found.append(None if pretokenizer is None else pretokenizer.pat_str)
     return found
@@ -121,7 +122,10 @@ def test_what_the_tables_do_not_tell_is_read_again(name: str) -> None:
     again = load_encoding(FOLDER / name)
     fresh = read_vocabulary(FOLDER / name)
     assert again.split(TEXTS[2]) == fresh.split(TEXTS[2])  # type: ignore[union-attr]
-    assert dict(again.tokenizer.token_bytes()) == fresh.token_bytes()  # type: ignore[attr-defined,union-attr]
+    told: Any = fresh.token_bytes()  # type: ignore[union-attr]
+    assert [again.tokenizer.token_bytes()[n] for n in told] == list(told.values())
+    assert dict(again.tokenizer.token_bytes()) == told
+    assert set(again.tokenizer.token_bytes().values()) == set(told.values())
     assert [again.tokenizer.parents(n) for n in range(40)] == [fresh.parents(n) for n in range(40)]  # type: ignore[attr-defined,union-attr]
     assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base.arguments import is_array
 from tokcli.engine.spec.image import SPELLED, ImageSpec
+from tokcli.engine.spec.token_table import TokenBytes, TokenTable
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder, KnownBytes
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
@@ -28,7 +29,7 @@ class IdDecoder:
         self,
         spec: ImageSpec,
         ranks: Buffer | None,
-        table: Mapping[int, bytes] | None,
+        table: TokenTable | None,
         refuse: Callable[[Sequence[int]], object],
     ) -> None:
         self._spec, self._image, self._table, self._refuse = spec, ranks, table, refuse
@@ -108,10 +109,11 @@ class IdDecoder:
         stream = self.stream()
         return stream.add(ids) + stream.finish()
 
-    def token_bytes(self) -> dict[int, bytes] | None:
-        """Return the bytes of all ids; None where these are more or less than what an id decodes to."""
+    def token_bytes(self) -> Mapping[int, bytes] | None:
+        """Return the bytes of all ids; None where the image does not tell them."""
         if self._native is None:
-            return None
+            told, table = self._spec.token_bytes, self._table
+            return None if told is None or table is None else TokenBytes(table, told)
         tokens = self._native[0].tokens()
         return {id: token for id, token in enumerate(tokens) if token is not None} | self._other_bytes
 

@@ -60,7 +60,8 @@ class ImageSpec(NamedTuple):
     front if it `puts_space`, and the places of tokens may be those of their bytes in the text (`places_by_bytes`).
     `template_ids` are what the post-processor puts before and after a text, and `trimming` says what it does to
     spans; each is None if it does anything else. `other_bytes` are those of the ids that the ranks lack, if joining
-    bytes is how ids are decoded, and if no added token spells them; else it is None.
+    bytes is how ids are decoded, and if no added token spells them; else it is None. `token_bytes` are those of the ids
+    for which the table of bytes has others, if these are few; else it is None.
     """
 
     max_id: int
@@ -84,3 +85,4 @@ class ImageSpec(NamedTuple):
     trimming: Trimming | None = None
     single_pattern: str | None = None
     splits_at_spaces: bool = False
+    token_bytes: Mapping[int, bytes] | None = None

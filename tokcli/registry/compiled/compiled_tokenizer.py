@@ -129,7 +129,7 @@ class CompiledTokenizer(TextTokenizer):
         return self._ids.stream() if self._ids.is_able else self.whole.decode_stream()
 
     def token_bytes(self) -> Mapping[int, bytes]:
-        return self._ids.token_bytes() or self.whole.token_bytes()
+        return self.whole.token_bytes() if (told := self._ids.token_bytes()) is None else told
 
     def parents(self, id: int) -> tuple[int, int] | None:
         return self.whole.parents(id)

@@ -25,7 +25,7 @@ from tokcli.engine.spec.image import (
     Trimming,
 )
 from tokcli.engine.spec.json_form import to_json
-from tokcli.engine.spec.token_table import pack_table
+from tokcli.engine.spec.token_table import few_others, pack_table
 from tokcli.engine.tiktoken.native_encoder import open_vocabulary
 from tokcli.engine.tokens import Tokens, pairs_of
 from tokcli.errors import TokcliError
@@ -83,7 +83,9 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
     spec = _spec_of(tokenizer, others)._replace(ranks=ranks, decoding=DecodingSpec() if facts is None else facts.spec)
     sections = {"ranks": b"" if image is None else bytes(image), "exact": exact}
     if facts is not None and others is None:
-        sections["tokens"] = pack_table({id: facts.bytes_of(id) for id in facts.ids})
+        table = {id: facts.bytes_of(id) for id in facts.ids}
+        sections["tokens"] = pack_table(table)
+        spec = spec._replace(token_bytes=few_others(tokenizer.token_bytes(), table))
     if isinstance(stages, NativeText):
         spec, sections["stages"] = _with_stages(spec, stages), stages.image()
     if isinstance(native, CutText):

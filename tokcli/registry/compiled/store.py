@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokcli.registry.lazy_ranks import LazyRanks
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 20  # of the containers, and of the rules by which ranks give a tokenizer's ids
+VERSION = 21  # of the containers, and of the rules by which ranks give a tokenizer's ids
 USED_S = 86_400  # the time of a container's last use is known to within so many seconds
 
 
