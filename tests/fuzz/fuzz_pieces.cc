@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (input.left > 0) characters += chosen[input.byte() % count];
   const std::vector<uint8_t> text(characters.begin(), characters.end());  // so that reading behind it is seen
   const std::vector<Bytes> pieces = pieces_of(family, text, tokcli::Instructions::kPortable);
-  for (const auto use : {tokcli::Instructions::kSse2, tokcli::Instructions::kAvx512}) {
+  for (const auto use : {tokcli::Instructions::kSse2, tokcli::Instructions::kAvx2, tokcli::Instructions::kAvx512}) {
     if (use <= tokcli::instructions()) CLAIM(same(pieces_of(family, text, use), pieces));
   }
   return 0;

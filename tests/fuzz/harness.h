@@ -61,13 +61,22 @@ inline Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const ui
 inline std::vector<Bytes> pieces_of(Family family, Bytes text, tokcli::Instructions use = tokcli::instructions()) {
   const tokcli::FindEnds find_ends = tokcli::finder(family, use);
   constexpr size_t kRoom = 5;  // few, so that a text takes several calls
-  const uint8_t* ends[kRoom + tokcli::kWindow];
+  const uint8_t *ends[kRoom + tokcli::kWindow], *without_keys[std::size(ends)];
+  tokcli::Key made[std::size(ends)];
+  void* lines[std::size(ends)];
+  alignas(tokcli::LineTable::kLine) static uint8_t table[4 * tokcli::LineTable::kLine];
   std::vector<Bytes> pieces;
   for (const uint8_t *p = text.data(), *end = p + text.size(); p < end;) {
-    const size_t count = find_ends(p, end, ends, kRoom);
-    CLAIM(count >= 1 && count <= std::size(ends));
+    tokcli::PieceKeys keys{made, lines, tokcli::LineTable::of(table, 4)};
+    const size_t count = find_ends(p, end, ends, kRoom, &keys);
+    CLAIM(count >= 1 && count <= std::size(ends) && keys.count <= count);
+    CLAIM(count == find_ends(p, end, without_keys, kRoom, nullptr) && std::equal(ends, ends + count, without_keys));
     for (size_t i = 0; i < count; ++i) {
       CLAIM(ends[i] > p && ends[i] <= end);
+      if (i < keys.count) {
+        const tokcli::Key key = tokcli::key_of(p, static_cast<size_t>(ends[i] - p), 1);
+        CLAIM(made[i] == key && lines[i] == keys.table.line_of(key));
+      }
       pieces.emplace_back(p, ends[i]);
       p = ends[i];
     }

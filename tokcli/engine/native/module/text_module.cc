@@ -111,7 +111,7 @@ nb::bytes split(nb::handle text, Number<int> number) {
   {
     const ReleasedGil released;
     for (const uint8_t *p = bytes.data(), *end = p + bytes.size(); p < end;) {
-      const size_t count = find_ends(p, end, found.data(), kRoom);
+      const size_t count = find_ends(p, end, found.data(), kRoom, nullptr);
       work_done(static_cast<size_t>(found[count - 1] - p));
       for (size_t i = 0; i < count; ++i) ends.push_back(static_cast<uint64_t>(found[i] - bytes.data()));
       p = found[count - 1];

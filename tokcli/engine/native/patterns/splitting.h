@@ -17,19 +17,23 @@ struct Splitting {
   bool may_cut() const { return pattern == nullptr || pattern->source().ends_words; }
 };
 
-// Calls `use(find)` for a text, where find(p, ends, room) writes the ends of the next pieces from p on and returns their
+// Calls `use(find)` for a text, where find(p, ends, room, keys) writes the ends of the next pieces from p on and returns their
 // number, as FindEnds does. Returns false where the pattern failed: it found no piece before the text was over.
 template <class Use>
 bool with_finder(const Splitting& by, Bytes text, const Use& use) {
   if (by.pattern == nullptr) {
     const FindEnds find_ends = finder(by.family, instructions());
     const uint8_t* const end = text.data() + text.size();
-    use([=](const uint8_t* p, const uint8_t** ends, size_t room) { return find_ends(p, end, ends, room); });
+    use([=](const uint8_t* p, const uint8_t** ends, size_t room, PieceKeys* keys = nullptr) {
+      return find_ends(p, end, ends, room, keys);
+    });
     return true;
   }
   const MatcherPool::Lease matcher(*by.pattern);
   matcher->begin(text, true);
-  use([&](const uint8_t* p, const uint8_t** ends, size_t room) { return matcher->find(p, ends, nullptr, room); });
+  use([&](const uint8_t* p, const uint8_t** ends, size_t room, PieceKeys* = nullptr) {
+    return matcher->find(p, ends, nullptr, room);
+  });
   return !matcher->has_failed();
 }
 

@@ -38,35 +38,26 @@ struct Masks {
 
 #if TOKCLI_AVX
 
-// How the windows of a text are looked at, by the instructions that there are: `classify` makes the masks of the window at p,
-// and write_ends writes p + i for each bit i of `starts`, of which there are `count`. Up to kWindow places more than these may
-// be written.
+// The bytes of a window, in the registers of each set of instructions: which of them equal a character, are one of two, or
+// are from a first ASCII character to a last one. write_ends writes p + i for each bit i of `starts`, of which there are
+// `count`; up to kWindow places more than these may be written.
 struct Sse2 {
+  __m128i bytes[4];
+  explicit Sse2(const uint8_t* p) {
+    for (size_t i = 0; i < 4; ++i) bytes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i);
+  }
+  uint64_t equal(char c) const {
+    const __m128i all = _mm_set1_epi8(c);
+    return bits([&](__m128i in) { return _mm_cmpeq_epi8(in, all); });
+  }
+  uint64_t is_one_of(char c, char d) const { return equal(c) | equal(d); }
   // The comparison is signed: bytes of 0x80 and more are negative, and so in none of these ranges.
-  static Masks classify(const uint8_t* p) {
-    Masks masks{};
-#pragma GCC unroll 4
-    for (size_t i = 0; i < kWindow; i += 16) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
-      const auto equal = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
-      const auto between = [&](char first, char last) {
-        return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(static_cast<char>(first - 1))),
-                             _mm_cmplt_epi8(bytes, _mm_set1_epi8(static_cast<char>(last + 1))));
-      };
-      const auto bits = [&](__m128i found) { return uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(found))} << i; };
-      const __m128i space = equal(' ');
-      masks.upper |= bits(between('A', 'Z'));
-      masks.lower |= bits(between('a', 'z'));
-      masks.digit |= bits(between('0', '9'));
-      masks.space |= bits(space);
-      masks.white |= bits(_mm_or_si128(space, between('\t', '\r')));
-      masks.newline |= bits(_mm_or_si128(equal('\n'), equal('\r')));
-      masks.apostrophe |= bits(equal('\''));
-      masks.slash |= bits(equal('/'));
-      masks.control |= bits(_mm_or_si128(between(0, 0x1F), equal(0x7F)));
-      masks.high |= bits(bytes);
-    }
-    return masks;
+  uint64_t between(char first, char last) const {
+    const __m128i least = _mm_set1_epi8(first), above = _mm_set1_epi8(static_cast<char>(last + 1));
+    return bits([&](__m128i in) { return _mm_andnot_si128(_mm_cmpgt_epi8(least, in), _mm_cmpgt_epi8(above, in)); });
+  }
+  uint64_t high() const {
+    return bits([](__m128i in) { return in; });
   }
   // Eight places are written at a time, some of the last eight in vain: so there is no branch for each (simdjson writes its
   // indexes in this way).
@@ -74,34 +65,65 @@ struct Sse2 {
     for (size_t i = 0; i < count; i += 8) {
 #pragma GCC unroll 8
       for (size_t k = 0; k < 8; ++k) {
-        ends[i + k] = p + lowest(starts | 1ull << 63);
+        ends[i + k] = p + lowest(starts);
         starts &= starts - 1;
       }
     }
+  }
+
+ private:
+  template <class Find>
+  uint64_t bits(const Find& find) const {
+    uint64_t found = 0;
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) found |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(find(bytes[i])))} << 16 * i;
+    return found;
+  }
+};
+
+#define TOKCLI_AVX2 gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")
+struct Avx2 {
+  __m256i first_half, second_half;
+  [[TOKCLI_AVX2]] explicit Avx2(const uint8_t* p)
+      : first_half(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))),
+        second_half(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p) + 1)) {}
+  [[TOKCLI_AVX2]] uint64_t equal(char c) const {
+    const __m256i all = _mm256_set1_epi8(c);
+    return bits(_mm256_cmpeq_epi8(first_half, all), _mm256_cmpeq_epi8(second_half, all));
+  }
+  [[TOKCLI_AVX2]] uint64_t is_one_of(char c, char d) const {
+    const __m256i all = _mm256_set1_epi8(c), others = _mm256_set1_epi8(d);
+    return bits(_mm256_or_si256(_mm256_cmpeq_epi8(first_half, all), _mm256_cmpeq_epi8(first_half, others)),
+                _mm256_or_si256(_mm256_cmpeq_epi8(second_half, all), _mm256_cmpeq_epi8(second_half, others)));
+  }
+  [[TOKCLI_AVX2]] uint64_t between(char first, char last) const {
+    const __m256i least = _mm256_set1_epi8(first), above = _mm256_set1_epi8(static_cast<char>(last + 1));
+    return bits(_mm256_andnot_si256(_mm256_cmpgt_epi8(least, first_half), _mm256_cmpgt_epi8(above, first_half)),
+                _mm256_andnot_si256(_mm256_cmpgt_epi8(least, second_half), _mm256_cmpgt_epi8(above, second_half)));
+  }
+  [[TOKCLI_AVX2]] uint64_t high() const { return bits(first_half, second_half); }
+  static void write_ends(uint64_t starts, size_t count, const uint8_t* p, const uint8_t** ends) {
+    Sse2::write_ends(starts, count, p, ends);
+  }
+
+ private:
+  [[TOKCLI_AVX2]] static uint64_t bits(__m256i first, __m256i second) {
+    const auto low = static_cast<uint32_t>(_mm256_movemask_epi8(first));
+    return low | uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(second))} << 32;
   }
 };
 
 #define TOKCLI_AVX512 gnu::target("avx512bw,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")
 struct Avx512 {
-  [[TOKCLI_AVX512]] static Masks classify(const uint8_t* p) {
-    const __m512i bytes = _mm512_loadu_si512(p);
-#define EQUAL(c) _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c))
-#define BETWEEN(first, count) \
-  _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(first)), _mm512_set1_epi8(count))
-    const uint64_t space = EQUAL(' ');
-    return {.upper = BETWEEN('A', 26),
-            .lower = BETWEEN('a', 26),
-            .digit = BETWEEN('0', 10),
-            .space = space,
-            .white = space | BETWEEN('\t', 5),
-            .newline = EQUAL('\n') | EQUAL('\r'),
-            .apostrophe = EQUAL('\''),
-            .slash = EQUAL('/'),
-            .control = BETWEEN(0, 0x20) | EQUAL(0x7F),
-            .high = _mm512_movepi8_mask(bytes)};
-#undef EQUAL
-#undef BETWEEN
+  __m512i bytes;
+  [[TOKCLI_AVX512]] explicit Avx512(const uint8_t* p) : bytes(_mm512_loadu_si512(p)) {}
+  [[TOKCLI_AVX512]] uint64_t equal(char c) const { return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c)); }
+  [[TOKCLI_AVX512]] uint64_t is_one_of(char c, char d) const { return equal(c) | equal(d); }
+  [[TOKCLI_AVX512]] uint64_t between(char first, char last) const {
+    const __m512i from_first = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first));
+    return _mm512_cmple_epu8_mask(from_first, _mm512_set1_epi8(static_cast<char>(last - first)));
   }
+  [[TOKCLI_AVX512]] uint64_t high() const { return _mm512_movepi8_mask(bytes); }
   // The places of the bits are those of the numbers from 0 to 63 that are kept. (Profile: a sixteenth of a second pass over
   // English less than with a step for each bit.)
   [[TOKCLI_AVX512]] static void write_ends(uint64_t starts, size_t count, const uint8_t* p, const uint8_t** ends) {
@@ -123,6 +145,23 @@ struct Avx512 {
     for (size_t i = 16; i < count; i += 8) write_eight(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&places[i])), i);
   }
 };
+
+// Returns the masks of the window at p.
+template <class Vectors>
+inline Masks masks_of(const uint8_t* p) {
+  const Vectors window(p);
+  const uint64_t space = window.equal(' ');
+  return {.upper = window.between('A', 'Z'),
+          .lower = window.between('a', 'z'),
+          .digit = window.between('0', '9'),
+          .space = space,
+          .white = space | window.between('\t', '\r'),
+          .newline = window.is_one_of('\n', '\r'),
+          .apostrophe = window.equal('\''),
+          .slash = window.equal('/'),
+          .control = window.between(0, 0x1F) | window.equal(0x7F),
+          .high = window.high()};
+}
 
 #endif
 

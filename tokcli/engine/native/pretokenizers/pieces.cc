@@ -194,6 +194,12 @@ struct WideStarts {
 };
 #if TOKCLI_AVX
 template <Family family>
+struct WideStarts<family, Avx2> {
+  [[gnu::noinline, gnu::flatten, TOKCLI_AVX2]] static uint64_t of(const uint8_t* p, const Masks& in) {
+    return wide_starts_of<family>(p, in);
+  }
+};
+template <Family family>
 struct WideStarts<family, Avx512> {
   [[gnu::noinline, gnu::flatten, TOKCLI_AVX512]] static uint64_t of(const uint8_t* p, const Masks& in) {
     return wide_starts_of<family>(p, in);
@@ -204,42 +210,72 @@ struct WideStarts<family, Avx512> {
 // Returns the places of the window at p where pieces begin.
 template <Family family, class Vectors>
 inline uint64_t starts_at(const uint8_t* p) {
-  const Masks masks = Vectors::classify(p);
+  const Masks masks = masks_of<Vectors>(p);
   if (Has<family>::wide && masks.high != 0) return WideStarts<family, Vectors>::of(p, masks);
   return starts_of<family>(p, masks, sets_of<family>(masks), Wide{});
 }
 
+// Writes the ends of a window's pieces, of which `count` begin at `starts`, and makes their keys, from number `first` on. Each
+// step of the loop takes kTogether pieces, some of the last ones without bytes: so its end is seldom mispredicted.
+inline void write_keys(uint64_t starts, size_t count, const uint8_t* window, const uint8_t** ends, size_t first,
+                       const PieceKeys& keys) {
+  constexpr size_t kTogether = 4;
+  const uint8_t* p = window;
+  for (size_t i = first; i < first + count; i += kTogether) {
+#pragma GCC unroll 4
+    for (size_t k = 0; k < kTogether; ++k) {
+      const uint8_t* const piece_end = window + lowest(starts);
+      starts &= starts - 1;
+      ends[i + k] = piece_end;
+      keys.set(i + k, p, static_cast<size_t>(piece_end - p));
+      p = piece_end;
+    }
+  }
+}
+
 template <Family family>
-size_t find_one_by_one(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
+size_t find_one_by_one(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room, PieceKeys*) {
   size_t found = 0;
   while (found < room && p < end) ends[found++] = p = piece_end<family>(p, end);
   return found;
 }
 
 template <Family family, class Vectors>
-inline size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
-  size_t found = 0;
+inline size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room, PieceKeys* wanted) {
+  const PieceKeys keys = wanted ? *wanted : PieceKeys{};
+  size_t found = 0, hashed = 0;
   while (found < room && static_cast<size_t>(end - p) >= kWindow + kAfterWindow) {
-    if (Has<family>::wide || ((p[0] | p[1]) & 0x80) == 0) {
-      if (const uint64_t starts = starts_at<family, Vectors>(p)) [[likely]] {
-        const size_t count = count_of(starts);
-        Vectors::write_ends(starts, count, p, ends + found);
-        found += count;
-        p += highest(starts);
-        continue;
-      }
+    const bool has_keys = wanted && static_cast<size_t>(end - p) >= kWindow + PieceKeys::kReadable;
+    const bool has_masks = Has<family>::wide || ((p[0] | p[1]) & 0x80) == 0;
+    if (const uint64_t starts = has_masks ? starts_at<family, Vectors>(p) : 0) [[likely]] {
+      const size_t count = count_of(starts);
+      if (has_keys) write_keys(starts, count, p, ends, found, keys);
+      else Vectors::write_ends(starts, count, p, ends + found);
+      found += count;
+      p += highest(starts);
+    } else {
+      ends[found] = piece_end<family>(p, end);
+      if (has_keys) keys.set(found, p, static_cast<size_t>(ends[found] - p));
+      p = ends[found++];
     }
-    ends[found++] = p = piece_end<family>(p, end);
+    if (has_keys) hashed = found;
   }
-  return found + find_one_by_one<family>(p, end, ends + found, found < room ? room - found : 0);
+  if (wanted) wanted->count = hashed;
+  return found + find_one_by_one<family>(p, end, ends + found, found < room ? room - found : 0, nullptr);
 }
 
 #if TOKCLI_AVX
-// `flatten`: all that this calls becomes part of it, and is compiled for its instructions.
+// `flatten`: all that these call becomes part of them, and is compiled for their instructions. (Profile: bits are found and
+// counted in single instructions, and a second pass over English takes a seventh less than with SSE2 alone.)
 template <Family family>
-[[TOKCLI_AVX512, gnu::flatten]] size_t find_ends_avx512(const uint8_t* p, const uint8_t* end, const uint8_t** ends,
-                                                         size_t room) {
-  return find_ends<family, Avx512>(p, end, ends, room);
+[[TOKCLI_AVX2, gnu::flatten]] size_t find_ends_avx2(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room,
+                                                    PieceKeys* keys) {
+  return find_ends<family, Avx2>(p, end, ends, room, keys);
+}
+template <Family family>
+[[TOKCLI_AVX512, gnu::flatten]] size_t find_ends_avx512(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room,
+                                                        PieceKeys* keys) {
+  return find_ends<family, Avx512>(p, end, ends, room, keys);
 }
 #endif
 
@@ -248,7 +284,7 @@ FindEnds finder_of(Instructions use) {
   switch (use) {
 #if TOKCLI_AVX
     case Instructions::kAvx512: return find_ends_avx512<family>;
-    case Instructions::kAvx2:  // (profile: twice the width of SSE2 is no faster)
+    case Instructions::kAvx2: return find_ends_avx2<family>;
     case Instructions::kSse2: return find_ends<family, Sse2>;
 #endif
     default: return find_one_by_one<family>;

@@ -22,19 +22,19 @@ MergeJob job_of(Bytes piece, uint32_t* out) {
 
 void Encoder::make_pages() {
   if (std::exchange(has_pages_, true)) return;
-  tokcli::make_pages(&cache_[0], lines() * sizeof(CacheLine));
+  tokcli::make_pages(&cache_[0], table_.lines() * sizeof(CacheLine));
 }
 
 // Doubles the cache. A line's pieces stay where they are, or go to the line that is as far into the new half.
 void Encoder::grow_cache() {
-  const size_t before = lines();
+  const size_t before = table_.lines();
   tokcli::make_pages(&cache_[before], before * sizeof(CacheLine));
-  last_line_ += before;
+  table_ = LineTable::of(&cache_[0], 2 * before);
   found_again_ = 0;
   for (size_t i = 0; i < before; ++i) {
     CacheLine &line = cache_[i], &other = cache_[before + i];
-    if (&line_of(hash_of(line.frequent.key)) == &other) std::swap(line.frequent, other.frequent);
-    if (&line_of(hash_of(line.recent.key)) == &other) std::swap(line.recent, other.recent);
+    if (table_.line_of(line.frequent.key) == &other) std::swap(line.frequent, other.frequent);
+    if (table_.line_of(line.recent.key) == &other) std::swap(line.recent, other.recent);
   }
 }
 
@@ -51,7 +51,7 @@ Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffe
   size_t next = 0;
   if (out) out->reserve(text.size() / 3);
   encode_pieces(
-      [&](const uint8_t*, const uint8_t** found, size_t room) {
+      [&](const uint8_t*, const uint8_t** found, size_t room, PieceKeys*) {
         const size_t count = std::min(room, ends.size() - next);
         for (size_t i = 0; i < count; ++i) found[i] = text.data() + ends[next + i];
         next += count;
@@ -71,12 +71,14 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   if (text.size() >= kLongText) make_pages();
   while (p < end) {
     if (out && text.size() >= kLongText) out->make_pages_ahead();  // (for many short texts it is a system call each)
+    if (found_again_ >= table_.lines() / 4 && table_.lines() < kLines) [[unlikely]] grow_cache();
     batch.starts[0] = p;
-    const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
+    PieceKeys keys = piece_keys();
+    const size_t pieces = find_ends(p, batch.starts + 1, kBatch, &keys);
     if (pieces == 0) break;  // the pattern has failed
     p = batch.starts[pieces];
     const bool is_long = static_cast<size_t>(p - batch.starts[0]) >= kLongBatch && counts == nullptr;
-    if (!(is_long ? encode_cut(pieces, end, out, result) : encode_batch(pieces, end, out, result, counts))) return;
+    if (!(is_long ? encode_cut(pieces, end, out, result) : encode_batch(pieces, keys.count, end, out, result, counts))) return;
   }
   if (more_.capacity() > kMostKept) {  // a piece of megabytes was merged
     more_ = {};
@@ -84,15 +86,16 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   }
 }
 
-// Encodes the pieces of a batch, one round after another. Returns false where a byte is no token.
-bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result, std::vector<uint32_t>* counts) {
+// Encodes the pieces of a batch, one round after another; the first `hashed` of them have keys. Returns false where a byte is
+// no token.
+bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdBuffer* out, Result& result,
+                           std::vector<uint32_t>* counts) {
   Batch& batch = *batch_;
   const size_t bytes = static_cast<size_t>(batch.starts[pieces] - batch.starts[0]);
   work_done(bytes);
-  hash_pieces(pieces, end);
+  hash_pieces(hashed, pieces, end);
   probe(pieces);
   if (missing_ > 0) {
-    if (found_again_ >= lines() / 4 && lines() < kLines) [[unlikely]] grow_cache();
     more_.room(bytes);  // a piece has no more ids than bytes
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     uses_store_ = is_store_of_use();
@@ -154,22 +157,14 @@ bool Encoder::drop_missing(MergeJob& job) const {
   return vocabulary_.drops_missing();
 }
 
-// Fills the batch's keys and hashes, and asks for the cache lines of all pieces.
-void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
-  Batch& batch = *batch_;
-  const auto hash_with = [&](const auto& readable_from) {
-    for (size_t i = 0; i < pieces; ++i) {
-      const uint8_t* p = batch.starts[i];
-      const Key key = key_of(p, static_cast<size_t>(batch.starts[i + 1] - p), readable_from(p));
-      const uint64_t hash = hash_of(key);
-      batch.keys[i] = key;
-      batch.hashes[i] = hash;
-      __builtin_prefetch(&line_of(hash));
-    }
-  };
-  constexpr size_t kEnough = 16;  // bytes after each piece, so that none has to ask whether so many may be read
-  if (static_cast<size_t>(end - batch.starts[pieces]) >= kEnough) hash_with([](const uint8_t*) { return kEnough; });
-  else hash_with([&](const uint8_t* p) { return static_cast<size_t>(end - p); });
+PieceKeys Encoder::piece_keys() { return {batch_->keys, batch_->lines, table_}; }
+
+// Fills the batch's keys from the piece with the number `from` on, and asks for the cache lines of these pieces.
+void Encoder::hash_pieces(size_t from, size_t pieces, const uint8_t* end) {
+  const PieceKeys keys = piece_keys();
+  const uint8_t* const* const starts = batch_->starts;
+  for (size_t i = from; i < pieces; ++i)
+    keys.set(i, key_of(starts[i], static_cast<size_t>(starts[i + 1] - starts[i]), static_cast<size_t>(end - starts[i])));
 }
 
 // Reads the cache: the ids of what is there, and the list of what is missing, with all pieces above 15 bytes.
@@ -178,7 +173,7 @@ void Encoder::probe(size_t pieces) {
   size_t missing = 0;
   for (size_t i = 0; i < pieces; ++i) {
     const Key key = batch.keys[i];
-    CacheLine& line = line_of(batch.hashes[i]);
+    CacheLine& line = line_of(static_cast<uint32_t>(i));
     const auto differs = [&](const CachedPiece& piece) {
       return (piece.key.low ^ key.low) | (piece.key.high ^ key.high);
     };
@@ -199,6 +194,7 @@ void Encoder::look_up_missing() {
   longer_ = 0;
   for (size_t k = 0; k < missing_; ++k) {
     const uint32_t i = batch.missing[k];
+    batch.hashes[i] = hash_of(batch.keys[i]);
     vocabulary_.prefetch_filter(batch.hashes[i]);
     const bool is_longer = is_long(batch.keys[i]);
     batch.missing[shorter] = batch.longer[longer_] = i;
@@ -224,8 +220,8 @@ void Encoder::look_up_missing() {
       batch.waiting[waiting_++] = i;
       continue;
     }
-    batch.ids[i] = line_of(hash).recent.ids = {{whole, 0, 0}, 1};
-    line_of(hash).recent.key = batch.keys[i];
+    batch.ids[i] = line_of(i).recent.ids = {{whole, 0, 0}, 1};
+    line_of(i).recent.key = batch.keys[i];
   }
 }
 
@@ -274,7 +270,7 @@ void Encoder::look_up_stored() {
       continue;
     }
     set_ids(i, entry);
-    if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
+    if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(i).recent = {batch.keys[i], batch.ids[i]};
   }
   asked_ += waiting_;
   found_ += waiting_ - left;
@@ -293,7 +289,7 @@ void Encoder::add_new() {
     if (whole != kNone) {
       batch.ids[i] = {{whole, 0, 0}, 1};
       if (uses_store_ && size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
-      if (size <= kKeyBytes) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
+      if (size <= kKeyBytes) line_of(i).recent = {batch.keys[i], batch.ids[i]};
       continue;
     }
     uint32_t& job = batch.job_of_tag[tag >> (32 - kJobTagBits)];
@@ -337,7 +333,7 @@ void Encoder::keep(const MergeJob& job, uint32_t piece) {
   ids.count = job.count;
   if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
   else ids.set_place(static_cast<size_t>(job.out - more_.data()));
-  if (job.size <= kKeyBytes && job.count <= kMostIds) line_of(batch.hashes[piece]).recent = {batch.keys[piece], ids};
+  if (job.size <= kKeyBytes && job.count <= kMostIds) line_of(piece).recent = {batch.keys[piece], ids};
   if (uses_store_ && job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
     store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
 }

@@ -19,7 +19,7 @@
 // The way of a call: `_native.TextModel.encode` (module/classes/py_text_model.cc) turns a str into UTF-8, part by part.
 // TextModel::encode (pipeline/text_model.cc) takes it through the stages that a tokenizer has, and encode_ranks
 // (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_pieces`
-// (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces, hash_pieces and probe look them up in a
+// (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces and hashes them, probe looks them up in a
 // cache, look_up_missing asks the vocabulary for those that are not cached, merge (merge.h) does those that are no token,
 // and the ids are written.
 #pragma once
@@ -58,15 +58,15 @@ struct Result {
 // a time.
 //
 // Pieces are encoded in batches, and a batch goes through several rounds, each a short loop of its own: find where the
-// pieces end, hash them, look into the cache, look up in the vocabulary what is missing there, merge what is no token,
+// pieces end and hash them, look into the cache, look up in the vocabulary what is missing there, merge what is no token,
 // write the ids. So the memory system works on many cache lines at once. And a question whose answer is as good as
 // random (is the piece cached? is it a token?) is no branch that would be mispredicted: the piece is written to the
 // list of those that are missing in any case, and the list grows by one or by none.
 class Encoder {
  public:
   explicit Encoder(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), cache_(kLines), batch_(std::make_unique<Batch>()),
-        has_all_bytes_(vocabulary.has_all_bytes()) {}
+      : vocabulary_(vocabulary), cache_(kLines), table_(LineTable::of(&cache_[0], size_t{1} << kFirstLineBits)),
+        batch_(std::make_unique<Batch>()), has_all_bytes_(vocabulary.has_all_bytes()) {}
 
   // Makes the pages of the caches now, once. To be called where much text follows, or other threads run: see
   // base/memory.h.
@@ -114,7 +114,7 @@ class Encoder {
   // over 12 MB is then 1.08 times as fast, and a first one as fast.)
   static constexpr unsigned kFirstLineBits = 15, kLineBits = 16;
   static constexpr size_t kLines = size_t{1} << kLineBits;
-  size_t lines() const { return last_line_ + 1; }
+  static_assert(sizeof(CacheLine) == LineTable::kLine && kLineBits <= LineTable::kMostBits);
 
   // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
   static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
@@ -125,7 +125,8 @@ class Encoder {
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
     Key keys[kRoom];                   // kLongKey for pieces above 15 bytes
-    uint64_t hashes[kRoom];
+    void* lines[kRoom];                // the cache's lines where each piece is looked up
+    uint64_t hashes[kRoom];            // of the pieces that are missing
     PieceIds ids[kRoom];
     uint32_t missing[kRoom], longer[kRoom];  // the numbers of pieces that are not in the cache; of them, those above 15 bytes
     uint32_t waiting[kRoom];                 // the numbers of pieces that are looked for in the store
@@ -141,11 +142,13 @@ class Encoder {
   template <class Find>
   void encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
                      std::vector<uint32_t>* counts = nullptr);
-  bool encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result, std::vector<uint32_t>* counts);
+  PieceKeys piece_keys();
+  bool encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdBuffer* out, Result& result,
+                    std::vector<uint32_t>* counts);
   bool encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result);
   const uint8_t* cut_from(const uint8_t* p, const uint8_t* piece_end) const;
   const uint8_t* add_parts(const uint8_t* at, const uint8_t* piece_end, size_t* count);
-  void hash_pieces(size_t pieces, const uint8_t* end);
+  void hash_pieces(size_t from, size_t pieces, const uint8_t* end);
   void probe(size_t pieces);
   void look_up_missing();
   bool is_store_of_use();
@@ -158,12 +161,12 @@ class Encoder {
   void add_job(uint32_t piece);
   bool drop_missing(MergeJob& job) const;
   void set_ids(uint32_t piece, const PieceStore::Entry& entry);
-  CacheLine& line_of(uint64_t hash) { return cache_[high_bits(hash, kLineBits) & last_line_]; }
+  CacheLine& line_of(uint32_t piece) { return *static_cast<CacheLine*>(batch_->lines[piece]); }
   void grow_cache();
 
   const Vocabulary& vocabulary_;
   ZeroedArray<CacheLine> cache_;
-  size_t last_line_ = (size_t{1} << kFirstLineBits) - 1;  // of those that are in use
+  LineTable table_;                                       // the part of the cache that is in use
   size_t found_again_ = 0;                                // pieces in the store, since the cache has grown
   PieceStore store_;
   // Of the first so many pieces that texts of words ask it for, the store has one in 7 to one in 40 (of 300 kB of mixed text,

@@ -27,7 +27,7 @@ bool Encoder::encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Resul
       }
       p = batch.starts[count];
     }
-    if (!encode_batch(count, end, out, result, nullptr)) return false;
+    if (!encode_batch(count, 0, end, out, result, nullptr)) return false;
   }
   return true;
 }

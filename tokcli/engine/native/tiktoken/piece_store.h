@@ -50,7 +50,7 @@ class PieceStore {
     // The same for a piece of 1 to 15 bytes, of which the key is known.
     bool holds(const Key& key) const {
       const size_t size = at_[0] & kKeyBytes;
-      const uint64_t low = read_word(at_ + 2) & kKeyMask[size].low, high = read_word(at_ + 10) & kKeyMask[size].high;
+      const uint64_t low = read_word(at_ + 2) & kKeyRows[size].mask.low, high = read_word(at_ + 10) & kKeyRows[size].mask.high;
       return ((low ^ key.low) | (high ^ (key.high & kBytesOfHigh)) | (at_[0] ^ key.high >> 56)) == 0;
     }
     uint32_t count() const { return at_[1]; }
