@@ -91,6 +91,12 @@ def test_the_special_token_follows_a_template_and_a_pair() -> None:
     assert made == [*ids[0], last, *ids[1], last]
 
 
+@pytest.mark.parametrize("form", ["u16", "u32", "npy"])
+def test_records_are_cut_before_the_token_that_ends_each(form: str) -> None:
+    asked = ("encode", "-e", "gpt2", "--records", "lines", "-n", "3", "--append-special", END, "--format", form)
+    assert read(ok(*asked, data=b"one two three\nfive\n"), form) == expected(["one two", "five"])
+
+
 def test_bytes_that_are_not_utf8_are_as_elsewhere() -> None:
     asked = ("encode", "-e", "gpt2", "--records", "lines", "--append-special", END, "--format", "u16")
     assert read(ok(*asked, "--errors", "replace", data=b"a\xff\nb"), "u16") == expected(["a\ufffd", "b"])

@@ -38,6 +38,15 @@ def template(*, type_id: int = 1) -> dict[str, Any]:
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": tokens}
 
 
+MARK = {
+    "id": 900,
+    "content": "[M]",
+    "special": True,
+    "single_word": False,
+    "lstrip": False,
+    "rstrip": False,
+    "normalized": False,
+}
 TRIMMING = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 PROCESSORS: dict[str, tuple[Path, dict[str, Any] | None]] = {
     "none": (WORDPIECE, None),
@@ -64,10 +73,10 @@ def first_of(limits: list[int]) -> list[int]:
     return limits[: max(2, rounds(len(limits)))]
 
 
-def lines(*arguments: object) -> list[dict[str, Any]]:
-    """Return what `encode --records jsonl` answers to the records."""
-    data = "".join(json.dumps(record) + "\n" for record in RECORDS).encode()
-    given = ("encode", "--records", "jsonl", "--json", "--offsets", "char", *arguments)
+def lines(*arguments: object, records: list[dict[str, str]] = RECORDS, places: bool = True) -> list[dict[str, Any]]:
+    """Return what `encode --records jsonl` answers to the records; with `places`, each is encoded by itself."""
+    data = "".join(json.dumps(record) + "\n" for record in records).encode()
+    given = ("encode", "--records", "jsonl", "--json", *(("--offsets", "char") if places else ()), *arguments)
     return list(map(json.loads, noted(*map(str, given), data=data).out.splitlines()))
 
 
@@ -90,6 +99,26 @@ def test_texts_and_pairs_are_truncated_as_tokenizers_does(name: str, keep: str, 
             assert made.get("type_ids", expected.type_ids) == expected.type_ids
             assert made.get("special_tokens_mask", expected.special_tokens_mask) == expected.special_tokens_mask
             assert made.get("truncated", False) == (len(whole.encode(*texts, add_special_tokens=added).ids) > limit)
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+@pytest.mark.parametrize("added", [[], ["--add-special-tokens"], ["--add-special-tokens", "--append-special", "[M]"]])
+def test_pairs_taken_together_are_as_each_alone(name: str, added: list[str], tmp_path: Path) -> None:
+    path = file_with(tmp_path, name, added_tokens=[MARK])
+    records = [*RECORDS, {"text": "hello[M]", "text_pair": "[M] wörld"}, {"text": "[M]", "text_pair": ""}] * 2
+    data = "".join(json.dumps(record) + "\n" for record in records).encode()
+    for limit in [[], ["-n", "12"]]:
+        given = ["-q", "-e", path, "--special", "allow", *added, *limit]
+        alone = lines(*given, records=records)
+        for found in alone:
+            del found["offsets"]
+        assert lines(*given, records=records, places=False) == alone
+        ids = ok("encode", "--records", "jsonl", *given, data=data).splitlines()
+        assert [list(map(int, each.split())) for each in ids] == [found["ids"] for found in alone]
+    if "--append-special" not in added:
+        whole = lines("-q", "-e", path, "--special", "allow", *added, records=records)
+        counted = ok("count", "--records", "jsonl", "-q", "-e", path, "--special", "allow", *added, data=data).split()
+        assert list(map(int, counted)) == [len(found["ids"]) for found in whole]
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokcli.cli import streams
@@ -16,6 +18,7 @@ from tokcli.cli.record import SEPARATOR, pair_of
 from tokcli.cli.request import TextRequest
 from tokcli.engine.roles import record_runs
 from tokcli.engine.stream.ids import format_ids
+from tokcli.errors import InputError
 from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
@@ -87,12 +90,25 @@ def counts_of(request: CountRequest, source: RecordSource) -> Iterator[tuple[rec
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
     """Return the counts of a batch of records, made in one call; None where records have to be counted one by one."""
     if request.needs_one_by_one(batch):
-        return None
+        return None if batch.words else _count_pairs(request, batch)
     batch.replace_invalid(request.options.errors)
     counts = record_runs.count_records(request.encoding.tokenizer, batch.texts, request.read_options)
     if counts is not None:
         request.watch_records(batch.texts)
     return None if counts is None else request.finished_counts(counts)
+
+
+def _count_pairs(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
+    """Return what `_count_batch` does, of a batch in which records have a second text."""
+    batch.replace_invalid(request.options.errors)
+    with suppress(InputError):  # it is told with the record's name when records are counted one by one
+        found = batch.with_pairs(request.options.errors)
+        counts = record_runs.count_records(request.encoding.tokenizer, found.texts, request.read_options)
+        if counts is not None:
+            request.watch_records(found.texts)
+            each = iter(counts)
+            return memoryview(array("I", [request.finished_count(*islice(each, texts)) for texts in found.counts]))
+    return None
 
 
 def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iterator[memoryview]:

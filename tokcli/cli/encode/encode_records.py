@@ -46,6 +46,10 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
 
 def render_batch(request: EncodeRequest, batch: Batch, writer: IdWriter) -> tuple[Buffer, bool] | None:
     """Return a batch of records as they are written, and whether -n cuts any; None if they go one by one."""
+    if request.encoding.tokenizer.sees_whole_texts and batch.has_pairs():
+        from tokcli.cli.encode.paired_records import render_pairs  # most records are single texts
+
+        return render_pairs(request, batch, writer)
     made, limit = _own_ids(request, batch), request.options.limit
     if made is None or limit is None or not request.adds_tokens:
         return made and writer.render_records(*request.finished_records(*made), limit)

@@ -55,10 +55,11 @@ class IdWriter:
         """Return many records as they are written, up to `limit` ids of each, and whether any is cut.
 
         The ids of each record begin at one of the `offsets` and end at the next. `cut` says for each record whether it
-        has been cut already; where it is empty, none has. This writer's records are never cut.
+        has been cut already; where it is empty, none has. This writer has no limit: a file of ids alone has
+        records only where an id is added to each, and then they are cut before.
         """
-        assert limit is None and not cut
-        return decoder.packed_records(ids, offsets, 0, None, self._form)[0], False
+        assert limit is None
+        return decoder.packed_records(ids, offsets, 0, None, self._form)[0], any(cut)
 
     def write_records(self, rendered: Buffer) -> None:
         """Write many records, as `render_records` made them."""

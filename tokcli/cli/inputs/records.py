@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tokcli.cli import messages
 from tokcli.cli.inputs.columns import file_of_columns, has_words_or_pairs, objects_of_rows, texts_of_column
 from tokcli.cli.inputs.left_of import NOT_LINES, Left, refuse_columns
 from tokcli.cli.inputs.whole_input import MARK
 from tokcli.cli.json_stream import parse, parse_objects
-from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, check_pair, json_name, text_or_words
+from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, check_pair, json_name, pair_of, text_or_words
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
 from tokcli.engine.roles.record_runs import Records
@@ -31,6 +31,13 @@ NO_WORDS: Mapping[int, list[bytes]] = {}
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
 ROWS_AS_OBJECTS = 256  # read together, where a row is read with all its columns
 MAX_BLOCK_BYTES = 1 << 20  # of records that are encoded together: with 256 KiB, handing them over takes a tenth longer
+
+
+class TextsOfRecords(NamedTuple):
+    """The texts of all records in a row, and how many of them each record has: one or two."""
+
+    texts: Records
+    counts: list[int]
 
 
 class Batch:
@@ -69,6 +76,17 @@ class Batch:
     def has_pairs(self) -> bool:
         """Return whether a record has a second text."""
         return any(members.get(PAIR) is not None for members in self.members or ())
+
+    def with_pairs(self, errors: Utf8Errors) -> TextsOfRecords:
+        """Return the text of each record and, of those that have one, the second text; InputError as `pair_of` does."""
+        texts: list[bytes] = []
+        counts = []
+        for record in self.records():
+            pair = pair_of(record, errors)
+            found = [record.data] if pair is None else [record.data, pair.data]
+            texts += found
+            counts.append(len(found))
+        return TextsOfRecords(Records.of(texts), counts)
 
     def replace_invalid(self, errors: Utf8Errors) -> None:
         """Put U+FFFD in place of what is not UTF-8, where `errors` is "replace"."""
