@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
+from tokcli.cli.encode.paired_records import render_pairs
 from tokcli.cli.encode.placed_records import Placed, framed, placed_records
 from tokcli.cli.encode.whole_texts import cut_records, room
 from tokcli.cli.encode.write_ids import IdWriter, OffsetObjects
@@ -47,8 +48,6 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
 def render_batch(request: EncodeRequest, batch: Batch, writer: IdWriter) -> tuple[Buffer, bool] | None:
     """Return a batch of records as they are written, and whether -n cuts any; None if they go one by one."""
     if request.encoding.tokenizer.sees_whole_texts and batch.has_pairs():
-        from tokcli.cli.encode.paired_records import render_pairs  # most records are single texts
-
         return render_pairs(request, batch, writer)
     made, limit = _own_ids(request, batch), request.options.limit
     if made is None or limit is None or not request.adds_tokens:
