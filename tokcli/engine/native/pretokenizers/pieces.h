@@ -24,7 +24,8 @@ struct LineTable {
   size_t last;  // where the last line begins that is in use: their number is a power of two
   static LineTable of(void* first, size_t lines) { return {first, (lines - 1) * kLine}; }
   size_t lines() const { return last / kLine + 1; }
-  // Both words of a key are folded, for one multiplication is enough where all keys can be anywhere.
+  // A key is folded into one word (low ^ high), so that one multiplication hashes it: keys that share a line for that only
+  // take each other's place, as all keys of a line are compared whole.
   void* line_of(uint64_t folded) const {
     constexpr unsigned kShift = 64 - kMostBits - std::countr_zero(kLine);
     return static_cast<uint8_t*>(first) + (folded * kHashLow >> kShift & last);
@@ -40,7 +41,7 @@ struct PieceKeys {
   Key* keys;                               // kLongKey for pieces above 15 bytes
   void** lines;
   LineTable table;
-  size_t count = 0;  // the pieces that have a key: the first ones
+  size_t count = 0;  // the pieces that have a key, the first ones; set by who finds them
   // Makes the key of a piece of which kReadable bytes may be read.
   void set(size_t i, const uint8_t* p, size_t size) const {
 #if defined(TOKCLI_SSE2)

@@ -157,6 +157,7 @@ bool Encoder::drop_missing(MergeJob& job) const {
   return vocabulary_.drops_missing();
 }
 
+// Where the keys of a batch go. (Anew for each batch: the cache grows between two of them.)
 PieceKeys Encoder::piece_keys() { return {batch_->keys, batch_->lines, table_}; }
 
 // Fills the batch's keys from the piece with the number `from` on, and asks for the cache lines of these pieces.
