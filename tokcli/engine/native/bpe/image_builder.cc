@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/threads.h"
 #include "bpe/borders/border_builder.h"
 #include "bpe/merge.h"
 
@@ -13,6 +14,15 @@ namespace tokcli {
 namespace {
 
 size_t aligned(size_t size) { return (size + kImageAlign - 1) / kImageAlign * kImageAlign; }
+
+// Does both, each in a thread of its own where there are two threads.
+template <class One, class Other>
+void in_shares(size_t threads, const One& one, const Other& other) {
+  in_threads(threads, [&](size_t thread) {
+    if (thread == 0) one();
+    if (thread + 1 == threads) other();
+  });
+}
 
 uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
 
@@ -69,27 +79,38 @@ ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
 
 void ImageBuilder::write(std::span<uint8_t> image) {
   image_ = image;
+  const size_t threads = parts_.tokens.size() < kTokensForThreads ? 1 : 2;
+  in_shares(threads, [&] {
+    clear(kStarts, kMerges);
+    clear(kBytes, kPairs);
+    add_bytes();
+    add_tokens();
+  }, [&] {
+    clear(kMerges, kBytes);
+    clear(kPairs, kSections);
+  });
   std::fill(image.begin(), image.begin() + static_cast<ptrdiff_t>(header_.offset[kStarts]), uint8_t{0});
-  for (size_t i = 0; i < kSections; ++i) {
-    uint8_t* const begin = image.data() + header_.offset[i];
-    // Pages are written first where they are filled in order: the tables below are written at random.
-    if (i == kBlob) std::fill(begin + header_.length[i], begin + aligned(header_.length[i]), uint8_t{0});
-    else std::fill(begin, begin + aligned(header_.length[i]), i == kMerges || i == kPairs ? uint8_t{0xFF} : uint8_t{0});
-  }
   std::memcpy(image.data(), &header_, sizeof header_);
-  add_bytes();
-  add_tokens();
   Vocabulary tokens;
   if (tokens.open(image)) {  // (an image without ids is none)
     std::vector<Vocabulary::Merge> found;
-    if (parts_.has_lefts) found = merges_by_lefts(tokens);
+    if (parts_.has_lefts) found = merges_by_lefts(tokens, threads);
     else if (!parts_.has_merges) found = merges_by_merging(tokens);
     const std::span<const Vocabulary::Merge> merges = parts_.has_merges ? parts_.merges : found;
-    add_merges(merges);
-    add_borders(tokens, merges);
+    in_shares(threads, [&] { add_merges(merges); }, [&] { add_borders(tokens, merges); });
   }
   header_.checksum = header_.checksum_with(image.subspan(sizeof header_));
   std::memcpy(image.data(), &header_, sizeof header_);
+}
+
+// Fills sections with what their empty places hold. Pages are so written first where they are filled in order: the tables are
+// written at random.
+void ImageBuilder::clear(ImageSection first, ImageSection last) {
+  for (size_t i = first; i < last; ++i) {
+    uint8_t* const begin = image_.data() + header_.offset[i];
+    if (i == kBlob) std::fill(begin + header_.length[i], begin + aligned(header_.length[i]), uint8_t{0});
+    else std::fill(begin, begin + aligned(header_.length[i]), i == kMerges || i == kPairs ? uint8_t{0xFF} : uint8_t{0});
+  }
 }
 
 // Writes where the bytes of each id begin, the bytes, and which tokens are single bytes.
@@ -157,18 +178,28 @@ void ImageBuilder::add_tokens() {
 }
 
 // Returns the merges whose first tokens are known by their sizes.
-std::vector<Vocabulary::Merge> ImageBuilder::merges_by_lefts(const Vocabulary& tokens) const {
+std::vector<Vocabulary::Merge> ImageBuilder::merges_by_lefts(const Vocabulary& tokens, size_t threads) const {
+  if (parts_.lefts.size() != parts_.tokens.size()) throw std::invalid_argument("not every token says how it is merged");
+  const size_t middle = parts_.tokens.size() / 2;
+  std::vector<Vocabulary::Merge> merges, others;
+  merges.reserve(parts_.tokens.size());
+  in_shares(threads, [&] { find_by_lefts(tokens, 0, middle, &merges); },
+            [&] { find_by_lefts(tokens, middle, parts_.tokens.size(), &others); });
+  merges.insert(merges.end(), others.begin(), others.end());
+  return merges;
+}
+
+// Appends the merges of the tokens from `begin` to `end`.
+void ImageBuilder::find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, std::vector<Vocabulary::Merge>* merges) const {
   const auto* const starts = section<uint32_t>(kStarts);
   const uint8_t* const blob = section<uint8_t>(kBlob);
-  if (parts_.lefts.size() != parts_.tokens.size()) throw std::invalid_argument("not every token says how it is merged");
-  std::vector<Vocabulary::Merge> merges;
-  merges.reserve(parts_.tokens.size());
+  merges->reserve(end - begin);
   std::array<Wanted, 2 * kAhead> halves;
   std::array<uint32_t, kAhead> made;
   Pace pace;
-  for (size_t first = 0; first < parts_.tokens.size(); first += kAhead) {
+  for (size_t first = begin; first < end; first += kAhead) {
     size_t count = 0;
-    for (size_t i = first; i < std::min(first + kAhead, parts_.tokens.size()); ++i) {
+    for (size_t i = first; i < std::min(first + kAhead, end); ++i) {
       const Token& token = parts_.tokens[i];
       const size_t left = parts_.lefts[i];
       pace.step(token.size + 8);
@@ -191,10 +222,9 @@ std::vector<Vocabulary::Merge> ImageBuilder::merges_by_lefts(const Vocabulary& t
         else ids[side] = tokens.find_long(half.p, half.size);
         if (ids[side] == kNone) throw std::invalid_argument("a token is not merged from two others");
       }
-      merges.push_back({ids[0], ids[1], made[i]});
+      merges->push_back({ids[0], ids[1], made[i]});
     }
   }
-  return merges;
 }
 
 // Returns the merge that makes each token, as merging the token's own bytes finds it (merge.h says why one is enough).
@@ -211,7 +241,7 @@ std::vector<Vocabulary::Merge> ImageBuilder::merges_by_merging(const Vocabulary&
   return merges;
 }
 
-// Fills the table of merges. Their pairs are put in order of their hashes: in buckets first, and then in each bucket.
+// Fills the table of merges, whose pairs are put in buckets by their hashes.
 void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   const unsigned shift = 64 - header_.bucket_bits;
   const auto pair_of = [](const Vocabulary::Merge& merge) { return uint64_t{merge[0]} << kIdBits | merge[1]; };
@@ -222,10 +252,6 @@ void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   for (const Vocabulary::Merge& merge : merges) {
     const uint64_t pair = pair_of(merge), hash = mix(pair, kHashLow);
     places[ends[hash >> shift]++] = {hash, pair << kIdBits | merge[2]};
-  }
-  for (size_t bucket = 0, first = 0; bucket + 1 < ends.size(); first = ends[bucket++]) {
-    std::sort(places.begin() + static_cast<ptrdiff_t>(first), places.begin() + static_cast<ptrdiff_t>(ends[bucket]),
-              [](const Place& a, const Place& b) { return a.hash < b.hash; });
   }
   place_buckets(places, std::span(ends).first(ends.size() - 1));
 }

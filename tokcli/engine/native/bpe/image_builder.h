@@ -1,7 +1,7 @@
 // Building of vocabulary images (vocabulary.h says what an image is).
 //
 // The first run with a vocabulary waits for this, so 200,000 tokens take some 20 ms: what is read or written at random is
-// asked for some tokens ahead. What would take longest is to find the two tokens that each token is merged from, by merging
+// asked for some tokens ahead, and two threads share the work. What would take longest is to find the two tokens that each token is merged from, by merging
 // its bytes; of the vocabularies that ship it is known how long the first of the two is.
 #pragma once
 
@@ -35,6 +35,7 @@ class ImageBuilder {
  private:
   static constexpr size_t kTries = 128;  // places that are tried for a token or bucket, on average at most: one or two
   static constexpr size_t kAhead = 32;   // tokens whose places in tables are asked for before the first is used
+  static constexpr size_t kTokensForThreads = 20'000;  // from so many on, two threads share the work
   class FreeSlots;
   struct Place {
     uint64_t hash, slot;  // of a merge: the hash of its pair, and what its slot in the table of merges holds
@@ -48,9 +49,11 @@ class ImageBuilder {
   std::span<Item> items(ImageSection number) const {
     return {section<Item>(number), header_.length[number] / sizeof(Item)};
   }
+  void clear(ImageSection first, ImageSection last);
   void add_bytes();
   void add_tokens();
-  std::vector<Vocabulary::Merge> merges_by_lefts(const Vocabulary& tokens) const;
+  std::vector<Vocabulary::Merge> merges_by_lefts(const Vocabulary& tokens, size_t threads) const;
+  void find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, std::vector<Vocabulary::Merge>* merges) const;
   static std::vector<Vocabulary::Merge> merges_by_merging(const Vocabulary& tokens);
   void add_merges(std::span<const Vocabulary::Merge> merges);
   void place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends);
