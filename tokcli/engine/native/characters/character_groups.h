@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "characters/characters.h"
+#include "text/utf8.h"
 
 namespace tokcli {
 
@@ -32,7 +34,21 @@ class CharacterGroups {
   static constexpr uint8_t kRemoved = 0xFF, kIsolated = 0xFE;  // groups: in no piece; a piece by itself
   std::vector<GroupRule> rules;
 
+  // To be called once the rules are set.
+  void prepare() {
+    of_bytes_.fill(kUnknown);
+    for (uint8_t c = 0; c < 128; ++c) of_bytes_[c] = group_of(c);
+  }
   uint8_t group_of(uint32_t c) const { return static_cast<uint8_t>(found(c)); }
+  // Returns the first place in [p, end) of a character that is not of the group.
+  const uint8_t* run_end(const uint8_t* p, const uint8_t* end, uint8_t group) const {
+    while (true) {
+      while (p < end && of_bytes_[*p] == group) ++p;
+      if (p >= end || of_bytes_[*p] != kUnknown) return p;
+      const uint8_t* const at = p;
+      if (group_of(next_char(p, end)) != group) return at;
+    }
+  }
   bool is_word(uint32_t c) const { return (found(c) & kOfWord) != 0; }
   bool fits() const {
     constexpr size_t kMost = 6;  // a group has a bit for each rule, and stays below kIsolated
@@ -41,6 +57,7 @@ class CharacterGroups {
   }
 
  private:
+  static constexpr uint8_t kUnknown = 0xFD;  // for a byte that begins or continues a longer character; no group has this number
   static constexpr uint16_t kFound = 0x8000, kOfWord = 0x100;  // beside the group, which is the low byte
   uint16_t found(uint32_t c) const {
     return found_.get(c, [this](uint32_t point) { return find(point); });
@@ -61,6 +78,7 @@ class CharacterGroups {
     return static_cast<uint16_t>(kFound | (is_of(c, kWord) ? kOfWord : 0) | group);
   }
   FoundValues<uint16_t> found_;
+  std::array<uint8_t, 256> of_bytes_{};  // the groups of ASCII characters, which most texts have the most of
 };
 
 }  // namespace tokcli

@@ -238,6 +238,7 @@ void PyTextModel::set_groups(nb::list given) {
     model_.groups.rules.push_back(one);
   }
   if (!model_.groups.fits()) throw nb::value_error("there are too many rules for groups of characters");
+  model_.groups.prepare();
   model_.has_classes = !model_.groups.rules.empty();
 }
 

@@ -141,19 +141,16 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   if (tracks) call.write_pieces();
   const bool are_removed = has_classes && groups.group_of(' ') == CharacterGroups::kRemoved;
   call.has_spaces = has_metaspace && ((!are_removed && has(text, " ")) || has(text, space));
-  const uint8_t *p = text.data(), *const end = p + text.size(), *begin = p;
-  uint8_t last = has_classes ? CharacterGroups::kRemoved : CharacterGroups::kIsolated;
+  const uint8_t *p = text.data(), *const end = p + text.size();
+  if (!has_classes && p < end) encode_piece(text, is_first, call);
   Pace pace;
   while (has_classes && p < end) {
-    pace.step();
-    const uint8_t* at = p;
+    const uint8_t* const begin = p;
     const uint8_t group = groups.group_of(next_char(p, end));
-    if (group == last && group != CharacterGroups::kIsolated) continue;
-    if (begin < at && last != CharacterGroups::kRemoved) encode_piece({begin, at}, is_first, call);
-    begin = at;
-    last = group;
+    if (group != CharacterGroups::kIsolated) p = groups.run_end(p, end, group);
+    pace.step(static_cast<size_t>(p - begin));
+    if (group != CharacterGroups::kRemoved) encode_piece({begin, p}, is_first, call);
   }
-  if (begin < end && last != CharacterGroups::kRemoved) encode_piece({begin, end}, is_first, call);
   encode_waiting(call);
   if (tracks) call.cut_from(normalized_begin, *normalized_origins);
 }

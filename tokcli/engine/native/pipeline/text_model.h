@@ -216,6 +216,7 @@ struct TextModel {
     if constexpr (Archive::kReads) {
       model = models.used();
       prepare_chars();
+      groups.prepare();
     }
   }
   bool fits() const;
