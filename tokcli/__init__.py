@@ -10,6 +10,8 @@ tiktoken's modules are here too: `tokcli.core`, `tokcli.load`, `tokcli.model` an
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+
 TYPE_CHECKING = False  # as in `typing`, which the program imports only when a Ctrl-C cannot show a traceback any more
 if TYPE_CHECKING:
     from tokcli import core as core
@@ -51,9 +53,7 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> object:
     if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'tokcli' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = import_module(f"tokcli.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
+    value = _import_module(f"tokcli.{name}") if name in _MODULES else getattr(_import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -25,6 +25,12 @@ from typing import NoReturn
 # of .npy files need `ast` (0.8 ms), what does not fit into memory `tempfile` (3 ms), checkpoints `hashlib` (3 ms), and
 # URLs with addresses in brackets `ipaddress` (1.6 ms).
 _SELDOM_USED = ("inspect", "ast", "tempfile", "hashlib", "ipaddress")
+# What click imports for types of options that no option here has, and for translations, of which it has none: 2 ms.
+_ONLY_NAMED: dict[str, dict[str, object]] = {
+    "uuid": {"UUID": type("UUID", (), {})},
+    "datetime": {"datetime": type("datetime", (), {})},
+    "gettext": {"gettext": str, "ngettext": lambda one, several, number: one if number == 1 else several},
+}
 _ROOM_BYTES = 1 << 25  # loading takes two thirds of it; with less, other packages fail, each with its own message
 
 
@@ -56,8 +62,9 @@ def main() -> NoReturn:
     is_debugging, message = bool(os.environ.get("TOKCLI_DEBUG")), b"Error: tokcli cannot be loaded: out of memory\n"
     for name in _SELDOM_USED:
         _load_when_used(name)
-    if hasattr(os, "uname"):  # all that `uuid`, which click imports, asks `platform` for (1.4 ms)
-        _load_when_used("platform", system=lambda: os.uname().sysname)
+    only_named = [name for name in _ONLY_NAMED if name not in sys.modules]
+    for name in only_named:
+        _load_when_used(name, **_ONLY_NAMED[name])
     gc.disable()  # nothing that is loaded becomes garbage, and looking for it takes 1.2 ms of `tokcli count`
     try:
         from tokcli.cli.main import main as run
@@ -70,6 +77,8 @@ def main() -> NoReturn:
         os.write(2, message)
         os._exit(2)
 
+    for name in only_named:
+        sys.modules.pop(name, None)  # what is imported from now on gets the module itself
     gc.freeze()
     gc.set_threshold(50_000, *gc.get_threshold()[1:])  # as many objects as a command loads, before which 1 ms is wasted
     gc.enable()

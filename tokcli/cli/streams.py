@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from tokcli.atomic import Replacement, new_file_mode, open_file_at
 from tokcli.cli.inputs.json_notes import note_json
 from tokcli.cli.inputs.name_list import names_in
 from tokcli.cli.options import NamedInputs, Options
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tokcli.atomic import Replacement
     from tokcli.engine.stream.chunks import Utf8Errors
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -87,13 +87,12 @@ def _remind(_: int, __: object) -> None:
 
 def _ending_as_errors() -> list[int]:
     """Make signals that would end the process at once raise an exception instead; return their numbers."""
-    found: list[int] = []
-    for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            with suppress(ValueError):  # not the main thread
-                signal.signal(number, _end_by_signal)
-                found.append(number)
-    return found
+    found = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    with suppress(ValueError):  # not the main thread
+        for number in found:
+            signal.signal(number, _end_by_signal)
+        return found
+    return []
 
 
 def occupy_closed_streams() -> None:
@@ -275,6 +274,8 @@ class Output:
         return self
 
     def _open_file(self, path: str) -> BinaryIO:
+        from tokcli.atomic import Replacement, new_file_mode, open_file_at
+
         try:
             if (number := open_file_at(path)) is not None and number in _closed_at_start:
                 raise OutputError(f"{path}: closed", "Write to a file with -o.")

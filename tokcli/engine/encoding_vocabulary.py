@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from tokcli.engine.base import arguments
@@ -95,8 +96,6 @@ class EncodingVocabulary:
         ...     tokcli.load_encoding(names[0]).encode("ab"), [os.path.basename(name) for name in names]
         ([256], ['own.tiktoken', 'own.tiktoken.json'])
         """
-        from importlib import import_module
-
         # formats know encodings, and encodings no formats: what writes them is named here, and not imported
         names: tuple[str, ...] = import_module("tokcli.saving").save(self, path, format)
         return names

@@ -10,9 +10,9 @@ import re
 from array import array
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from tokcli.engine import backend
+from tokcli.engine import Protocol, backend
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.stream.utf8 import plain_text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from tokcli.engine import Protocol
 from tokcli.engine.tokens import Tokens, joined, spans_of
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ too; `most_used` of a command are those that its help lists first.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
@@ -132,8 +133,9 @@ def _is_number(kind: object) -> bool:
     return isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
 
 
+@lru_cache(maxsize=1)
 def help_option() -> Option:
-    """Return the option -h, --help; click's own asks gettext for its text."""
+    """Return the option -h, --help, which click asks for four times in a run; its own asks gettext for its text."""
     return Option(
         "-h", "--help", group="Running", is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
         help="Show this message and exit.",

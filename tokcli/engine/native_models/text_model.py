@@ -10,9 +10,9 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from tokcli.engine import backend
+from tokcli.engine import Protocol, backend
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.stream.parallel import threads_inside
 from tokcli.engine.tokens import Tokens

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokcli.engine.bpe.merges import ParentTable, for_ids, one_by_one
 from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.engine.token_vocabulary import TokenVocabulary
 
 if TYPE_CHECKING:
     from tokcli.engine.bpe.bpe import MergeOrder, MergeStep, ModelKind
+    from tokcli.engine.bpe.merges import ParentTable
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tiktoken.text_ranks import TextRanks
@@ -151,6 +151,8 @@ class Lookups(TokenVocabulary):
 
     def all_parents(self) -> ParentTable:
         """Return the parents of every id; VocabularyError where ids are too large for a table."""
+        from tokcli.engine.bpe.merges import for_ids, one_by_one
+
         if self.ranked is not None:
             return for_ids(self.ranked.all_parents(), self.max_id + 1)
         return one_by_one(self.max_id + 1, self._token_bytes, self.inner.parents)

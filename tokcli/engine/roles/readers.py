@@ -7,8 +7,9 @@ tokenizers that see a text whole: what a normalizer and a model make of the end 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from tokcli.engine import Protocol
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
