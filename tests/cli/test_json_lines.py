@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.cli.inputs.records import read_batches
-from tokcli.cli.json_stream import parse, parse_objects
+from tokcli.cli.json_stream import dump, parse, parse_objects, safe
 from tokcli.cli.record import PAIR
 from tokcli.cli.streams import Input
 from tokcli.engine import backend
@@ -28,6 +28,23 @@ def each_by_itself(lines: list[bytes]) -> list[Any] | None:
     except ValueError:
         return None
     return found if all(isinstance(each, dict) for each in found) else None
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | st.text()
+        | st.sampled_from(["a b", '"', "\\", "\x7f"]),
+        lambda inner: (
+            st.lists(inner, max_size=20) | st.dictionaries(st.text() | st.sampled_from(["a", "1"]), inner, max_size=20)
+        ),
+    )
+)
+def test_what_is_written_without_json_is_what_json_writes(value: Any) -> None:
+    assert dump(value) == safe(json.dumps(value, ensure_ascii=False))
 
 
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=4).map("".join), min_size=1, max_size=6))

@@ -206,7 +206,18 @@ def test_ctrl_c_ends_threads_that_wait_for_input() -> None:
 
 
 @pytest.mark.skipif(backend.native() is None, reason="Python splits with regex")
-def test_counting_loads_no_more_than_it_needs() -> None:
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (["count", "-t", "hello world"], "2\n"),
+        (
+            ["count", "--json", "-t", "hello world"],
+            '{"files": [{"tokens": 2, "bytes": 11, "path": "--text"}], "total": 2, "count": 2}\n',
+        ),
+        (["encode", "--json", "--offsets", "char", "-t", "a"], '{"ids": [64], "offsets": [[0, 1]]}\n'),
+    ],
+)
+def test_counting_loads_no_more_than_it_needs(line: list[str], answer: str) -> None:
     code = (
         "import os, sys\n"
         "from tokcli.__main__ import main\n"
@@ -216,9 +227,10 @@ def test_counting_loads_no_more_than_it_needs() -> None:
     )
     ok("count", "-t", "the image is made by the first run")
     # (what stands in for a module that is seldom used has no spec)
-    line = [sys.executable, "-c", code, "count", "-t", "hello world"]
-    ran = subprocess.run(line, capture_output=True, text=True, timeout=60, env=without_coverage())
-    assert ran.stdout == "2\n"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *line], capture_output=True, text=True, timeout=60, env=without_coverage()
+    )
+    assert ran.stdout == answer
     loaded = set(ran.stderr.split())
     heavy = {"regex", "rich", "requests", "platformdirs", "dataclasses", "pathlib", "json", "tempfile", "hashlib",
              "importlib.metadata", "locale", "numpy", "filelock", "dis", "platform", "uuid", "datetime", "gettext",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
             """Write bytes."""
 
 
+FEW = 16  # items, or members, that are written here; of more, `json` is faster
 # Characters that a terminal might act on, or that nobody would see: in JSON, \uXXXX is the same text.
 _UNSAFE = (
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -34,7 +35,31 @@ def dump(value: object) -> str:
     >>> dump({"text": "é\\u202e"})
     '{"text": "é\\\\u202e"}'
     """
+    with suppress(TypeError):
+        return _dump_simple(value)
     return safe(_json().dumps(value, ensure_ascii=False))
+
+
+def _dump_simple(value: object) -> str:
+    """Return JSON of plain text, whole numbers, and a few of these together; TypeError for what `json` has to write.
+
+    Most answers have nothing else, and loading `json` takes 1.5 ms.
+
+    >>> _dump_simple({"path": "a.txt", "ids": [1, None], "ok": True})
+    '{"path": "a.txt", "ids": [1, null], "ok": true}'
+    """
+    if type(value) is str and value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    if type(value) is int:
+        return str(value)
+    if type(value) is bool or value is None:
+        return "null" if value is None else "true" if value else "false"
+    if type(value) is dict and len(value) <= FEW and all(type(name) is str for name in value):
+        members = [f"{_dump_simple(name)}: {_dump_simple(item)}" for name, item in value.items()]
+        return f"{{{', '.join(members)}}}"
+    if type(value) is list and len(value) <= FEW:
+        return f"[{', '.join(map(_dump_simple, value))}]"
+    raise TypeError
 
 
 def parse(text: str) -> Any:
