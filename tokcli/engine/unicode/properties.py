@@ -76,4 +76,6 @@ def is_printable(text: str) -> bool:
     >>> is_printable("naïve 日本"), is_printable("no\xa0break"), is_printable("line\n")
     (True, False, False)
     """
+    if text.isascii():
+        return text.isprintable()
     return all(char == " " or not contains(_not_printable(), char) for char in text)

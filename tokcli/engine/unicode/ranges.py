@@ -32,13 +32,18 @@ def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     >>> merged([(7, 9), (1, 3), (4, 4)])
     ((1, 4), (7, 9))
     """
+    ascending = sorted(ranges)
+    if not ascending:
+        return ()
     out: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if out and first <= out[-1][1] + 1:
-            out[-1] = (out[-1][0], max(last, out[-1][1]))
-        else:
-            out.append((first, last))
-    return tuple(out)
+    begin, end = ascending[0]
+    for first, last in ascending:
+        if first > end + 1:
+            out.append((begin, end))
+            begin, end = first, last
+        elif last > end:
+            end = last
+    return (*out, (begin, end))
 
 
 def minus(left: Ranges, right: Ranges) -> Ranges:
