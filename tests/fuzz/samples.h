@@ -88,6 +88,7 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.chars.prepare();
   model.groups.rules = {{}, {tokcli::GroupRule::Kind::kClass, tokcli::GroupRule::Behavior::kIsolated, tokcli::kPunctuationClass},
                   {tokcli::GroupRule::Kind::kCharacter, tokcli::GroupRule::Behavior::kContiguous, 'a'}};
+  model.groups.prepare();
   model.raw.build({"<unk>"}, {{7, true, true, true}});
   model.has_metaspace = model.metaspace_splits = used == tokcli::Models::Used::kPairs;
   model.model = model.models.used();

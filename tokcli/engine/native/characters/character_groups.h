@@ -40,6 +40,13 @@ class CharacterGroups {
     for (uint8_t c = 0; c < 128; ++c) of_bytes_[c] = group_of(c);
   }
   uint8_t group_of(uint32_t c) const { return static_cast<uint8_t>(found(c)); }
+  // Returns the group of the character at `p` < `end`, and moves `p` after it.
+  uint8_t next_group(const uint8_t*& p, const uint8_t* end) const {
+    const uint8_t group = of_bytes_[*p];
+    if (group == kUnknown) return group_of(next_char(p, end));
+    ++p;
+    return group;
+  }
   // Returns the first place in [p, end) of a character that is not of the group.
   const uint8_t* run_end(const uint8_t* p, const uint8_t* end, uint8_t group) const {
     while (true) {

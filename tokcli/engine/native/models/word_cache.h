@@ -43,6 +43,7 @@ class LargeCacheLeave {
 class WordCache {
  public:
   static constexpr size_t kMostBytes = 30, kMostIds = 7;
+  static constexpr size_t kReadBeyond = 32;  // bytes that are best readable from each byte of a word on
   static constexpr float kSizesTell = 1;
 
   // A word of 1 to kMostBytes bytes as four numbers: its bytes, zeros, its size, and a zero where a slot has its count.
@@ -58,13 +59,8 @@ class WordCache {
       std::memcpy(&number, from, 8);
       return number;
     };
-    std::array<uint8_t, kBytes> copy;
-    const uint8_t* p = word.data();
-    if (static_cast<size_t>(end - p) < kBytes) [[unlikely]] {
-      copy.fill(0);
-      std::memcpy(copy.data(), p, word.size());
-      p = copy.data();
-    }
+    const uint8_t* const p = word.data();
+    if (static_cast<size_t>(end - p) < kBytes) [[unlikely]] return make_key_of_copy(word, key);
     const uint8_t* const mask = &kMask[kBytes - word.size()];
     const uint64_t a = load(p) & load(mask), b = load(p + 8) & load(mask + 8), c = load(p + 16) & load(mask + 16),
                    d = (load(p + 24) & load(mask + 24)) | word.size() * kSizeUnit;
@@ -119,7 +115,7 @@ class WordCache {
   }
 
  private:
-  static constexpr size_t kBytes = 32;
+  static constexpr size_t kBytes = kReadBeyond;
   static constexpr unsigned kFirstBits = 9, kLongBits = 13, kMostBits = 17;  // 64 kB, 1 MB, 16 MB
   static constexpr unsigned kGrowth = 2;  // bits: four times the size
   static constexpr auto kMask = [] {
@@ -132,6 +128,13 @@ class WordCache {
   struct SlotPair {
     Slot first, second;
   };
+
+  // Makes the key of a word after which nothing may be read. (By itself: the array would make each key check the stack.)
+  [[gnu::noinline, gnu::cold]] static void make_key_of_copy(Bytes word, Key& key) {
+    std::array<uint8_t, kBytes> copy{};
+    std::memcpy(copy.data(), word.data(), word.size());
+    make_key({copy.data(), word.size()}, copy.data() + kBytes, key);
+  }
 
   static uint64_t hash_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     uint64_t hash = a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u + c * 0xC2B2AE3D27D4EB4Fu + d * 0x165667B19E3779F9u;

@@ -160,6 +160,18 @@ struct TextModel::Call {
   }
 };
 
+// Lets a word wait to be encoded.
+[[gnu::always_inline]] inline void TextModel::add_word(Bytes word, uint32_t single, Call& call) const {
+  auto& waiting = call.scratch.waiting[call.waiting++];
+  waiting.word = word;
+  waiting.single = single;
+  if (single == kNone && waiting.is_short()) {
+    WordCache::make_key(waiting.word, call.end, waiting.key);
+    call.scratch.cache.prefetch(waiting.key);
+  }
+  if (call.waiting == TextScratch::kMostWaiting) encode_waiting(call);
+}
+
 // The bytes of a part of a text: its forms and its ids are in the processor's cache while it is worked on.
 constexpr size_t kPartBytes = size_t{1} << 17;
 // The same where sums go through the whole text: what is found takes six times as much memory, until the parts before are done.

@@ -138,18 +138,22 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const Origins* const normalized_origins = call.origins;
   const bool tracks = call.spans != nullptr && has_metaspace;
   call.scratch.piece.clear();
+  call.scratch.row_size = 0;
   if (tracks) call.write_pieces();
   const bool are_removed = has_classes && groups.group_of(' ') == CharacterGroups::kRemoved;
   call.has_spaces = has_metaspace && ((!are_removed && has(text, " ")) || has(text, space));
   const uint8_t *p = text.data(), *const end = p + text.size();
   if (!has_classes && p < end) encode_piece(text, is_first, call);
   Pace pace;
-  while (has_classes && p < end) {
+  const bool are_words = !has_metaspace && word_cut == WordCut::kNowhere && whole_first == WholeFirst::kNever && !call.splits;
+  while (has_classes && p < end && !call.refusal.is_refused) {
     const uint8_t* const begin = p;
-    const uint8_t group = groups.group_of(next_char(p, end));
+    const uint8_t group = groups.next_group(p, end);
     if (group != CharacterGroups::kIsolated) p = groups.run_end(p, end, group);
     pace.step(static_cast<size_t>(p - begin));
-    if (group != CharacterGroups::kRemoved) encode_piece({begin, p}, is_first, call);
+    if (group == CharacterGroups::kRemoved) continue;
+    if (are_words) add_word({begin, p}, kNone, call);
+    else encode_piece({begin, p}, is_first, call);
   }
   encode_waiting(call);
   if (tracks) call.cut_from(normalized_begin, *normalized_origins);
@@ -166,6 +170,7 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
     return encode_in_row(before, piece, call);
   std::string& text = call.scratch.piece;
   encode_waiting(call);
+  call.scratch.row_size = 0;
   text = before;
   Tracking* const tracking = call.begin_piece(piece);
   if (tracking != nullptr) {
@@ -197,25 +202,27 @@ void TextModel::encode_in_row(std::string_view before, Bytes piece, Call& call) 
   constexpr size_t kRoom = size_t{1} << 14;
   const size_t size = before.size() + piece.size();
   std::string& row = call.scratch.piece;
-  if (row.empty() || row.capacity() - row.size() < size) {
+  size_t& written = call.scratch.row_size;
+  if (row.size() < written + size + WordCache::kReadBeyond) {
     encode_waiting(call);
-    row.clear();
-    row.reserve(std::max(size, kRoom));
+    row.resize(std::max(size + WordCache::kReadBeyond, kRoom));
+    written = 0;
+    call.end = bytes_of(row).data() + row.size();
     if (call.spans != nullptr) {
       call.scratch.piece_origins.cut(0);
       call.cut_from(bytes_of(row).data(), call.scratch.piece_origins);
     }
   }
-  const size_t begin = row.size();
+  const size_t begin = written;
   if (Tracking* const tracking = call.begin_piece(piece)) {
     tracking->replaced(0, before, begin);
     tracking->copied(0, piece.size(), begin + before.size());
     call.reader.has_grown();
   }
-  row += before;
-  row += view_of(piece);
-  call.end = bytes_of(row).data() + row.size();
-  encode_words(bytes_of(row).subspan(begin), call);
+  std::copy_n(before.data(), before.size(), row.data() + begin);
+  std::copy_n(piece.data(), piece.size(), row.data() + begin + before.size());
+  written += size;
+  encode_words(bytes_of(row).subspan(begin, size), call);
 }
 
 bool TextModel::fits() const {

@@ -65,7 +65,8 @@ struct TextScratch {
   WordScratch word;
   std::string one, other;  // normalized text: steps read one of these and write the other
   ByteBuffer formed;       // a text in a normal form
-  std::string piece;       // a piece with its metaspaces
+  std::string piece;       // a piece with its metaspaces; or room for a row of pieces, and how much of it has some
+  size_t row_size = 0;
   Origins one_origins, other_origins, piece_origins;  // of these three, where places are kept
   std::vector<uint32_t> unknown;  // the ids of an unknown word
 
@@ -280,7 +281,9 @@ struct TextModel {
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_in_row(std::string_view before, Bytes piece, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
+  void add_word(Bytes word, uint32_t single, Call& call) const;
   void add_words(Bytes piece, Call& call) const;
+  void add_words_cut(Bytes piece, Call& call) const;
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
   bool may_share(const Call& call) const;
   template <class Encode>

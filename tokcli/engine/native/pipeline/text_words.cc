@@ -27,11 +27,12 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
       return;
     }
   }
+  if (piece.size() < 2 * kPartBytes || word_cut == WordCut::kNowhere) return add_words(piece, call);
   const auto begins_word = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
     return word_cut == WordCut::kAtSpaces ? view_of({at, end}).starts_with(space) : is_cut(at, begin, end);
   };
   const auto add = [&](Bytes part, Call& one) { add_words(part, one); };
-  if (word_cut == WordCut::kNowhere || !in_parts(piece, call, begins_word, add)) add_words(piece, call);
+  if (!in_parts(piece, call, begins_word, add)) add_words(piece, call);
 }
 
 // Returns whether no token crosses the place before a character, and a word may be cut there.
@@ -44,39 +45,38 @@ bool TextModel::is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* e
 
 // Cuts a part of a piece into words, which wait to be encoded.
 void TextModel::add_words(Bytes piece, Call& call) const {
-  const uint8_t *p = piece.data(), *end = p + piece.size(), *begin = p;
-  const auto add = [&](const uint8_t* first, const uint8_t* last, uint32_t single) {
-    call.scratch.word.pace.step(static_cast<size_t>(last - first));
-    auto& waiting = call.scratch.waiting[call.waiting++];
-    waiting.word = {first, last};
-    waiting.single = single;
-    if (single == kNone && waiting.is_short()) {
-      WordCache::make_key(waiting.word, call.end, waiting.key);
-      call.scratch.cache.prefetch(waiting.key);
-    }
-    if (call.waiting == TextScratch::kMostWaiting) encode_waiting(call);
-  };
-  if (word_cut == WordCut::kAtSpaces) {
-    for (const uint8_t* at; (at = find_near(begin + 1, end, space)) < end; begin = at) add(begin, at, kNone);
+  if (word_cut == WordCut::kWherePossible) return add_words_cut(piece, call);
+  const uint8_t *const end = piece.data() + piece.size(), *begin = piece.data();
+  while (begin < end) {
+    const uint8_t* const at = word_cut == WordCut::kAtSpaces ? find_near(begin + 1, end, space) : end;
+    call.scratch.word.pace.step(static_cast<size_t>(at - begin));
+    add_word({begin, at}, kNone, call);
+    begin = at;
   }
-  uint32_t last = kNone;
-  if (word_cut == WordCut::kWherePossible) {
-    const uint8_t* before = p;
-    uint32_t left = next_char(p, end);
-    while (p < end) {
-      const uint8_t* at = p;
-      const uint32_t right = next_char(p, end);
-      if (!pairs.may_hold(left, right) &&
-          (!cuts_before_known || tokens.strings.find(at, static_cast<size_t>(p - at)) != kNone)) {
-        add(begin, at, begin == before ? left : kNone);
-        begin = at;
+}
+
+// Does so wherever no token crosses.
+void TextModel::add_words_cut(Bytes piece, Call& call) const {
+  const uint8_t *p = piece.data(), *const end = p + piece.size(), *begin = p, *before = p;
+  uint32_t left = next_char(p, end);
+  while (true) {
+    const uint8_t* const at = p;
+    uint32_t right = kNone;
+    if (p < end) {
+      right = *p < 128 ? *p++ : next_char(p, end);
+      if (pairs.may_hold(left, right) ||
+          (cuts_before_known && tokens.strings.find(at, static_cast<size_t>(p - at)) == kNone)) {
+        before = at;
+        left = right;
+        continue;
       }
-      before = at;
-      left = right;
     }
-    if (begin == before) last = left;
+    call.scratch.word.pace.step(static_cast<size_t>(at - begin));
+    add_word({begin, at}, begin == before ? left : kNone, call);
+    if (right == kNone) return;
+    begin = before = at;
+    left = right;
   }
-  add(begin, end, last);
 }
 
 // Encodes the words that wait: called before an id after them is appended, and before their memory is used again.
