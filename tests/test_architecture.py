@@ -190,7 +190,7 @@ LATE = {
     "tokcli.cli.split.split": "other forms than pieces: views with rich and regex",
     "tokcli.cli.inputs.files_read": "readers of foreign formats",
     "tokcli.cli.messages": "the words of an error",
-    "tokcli.cli.streams": "readers of foreign formats: compressed data and UTF-16; the terminal; outputs that are files",
+    "tokcli.cli.streams": "readers of foreign formats: compressed data and UTF-16; the terminal",
     "tokcli.cli.train.output": "the readers of files, 9 ms, for formats that are read again before they are written",
     "tokcli.cli.train.session": "rich",
     "tokcli.cli.train.train": "training",

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
+from tokcli.atomic import Replacement, new_file_mode, open_file_at
 from tokcli.cli.inputs.json_notes import note_json
 from tokcli.cli.inputs.name_list import names_in
 from tokcli.cli.options import NamedInputs, Options
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tokcli.atomic import Replacement
     from tokcli.engine.stream.chunks import Utf8Errors
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -274,8 +274,6 @@ class Output:
         return self
 
     def _open_file(self, path: str) -> BinaryIO:
-        from tokcli.atomic import Replacement, new_file_mode, open_file_at
-
         try:
             if (number := open_file_at(path)) is not None and number in _closed_at_start:
                 raise OutputError(f"{path}: closed", "Write to a file with -o.")

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import check_budget, lines_of, members_of, rows_of
-from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
 from tokcli.cli.count.count_options import ModelName
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
 from tokcli.cli.count.csv_lines import csv_line
@@ -48,15 +47,17 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     asked = request.options
     check_encodings(asked)
     check_budget(asked)
+    if asked.dask:
+        from tokcli.cli.count import count_on_cluster
     if asked.records:
         answers = RecordCounts(request, output)
         if asked.dask:
-            write_cluster_records(request, answers)
+            count_on_cluster.write_cluster_records(request, answers)
         else:
             write_records(request, answers, output)
         answers.end()
         return answers.above, request.status
-    counting = ClusterCounts if asked.dask else ManyCounts
+    counting = count_on_cluster.ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
     totals = RowTotals(len(asked.encodings) or 1, asked.limit)
     rows = totals.of(scaled_rows(asked.estimates, counts.rows()))
