@@ -19,7 +19,7 @@ int main(int count, char** arguments) {
   size_t pieces = 0;
   const std::clock_t start = std::clock();
   while (p < end) {
-    const size_t found = find_ends(p, end, ends, kRoom);
+    const size_t found = find_ends(p, end, ends, kRoom, nullptr);
     p = ends[found - 1];
     pieces += found;
   }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import tokcli
 
 HERE = Path(__file__).resolve().parent
 
@@ -58,3 +62,13 @@ def test_without_tiktoken_it_says_that_nothing_was_checked(text: Path) -> None:
 
 def test_an_unknown_operation_is_named(text: Path) -> None:
     assert "no such operation: fry" in run("compare.py", "fry", status=2)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX", "c++")), reason="there is no compiler")
+def test_the_program_that_only_splits_finds_the_pieces_that_tokcli_finds(text: Path, tmp_path: Path) -> None:
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); from pathlib import Path; from where import build_split; "
+    code += f"print(build_split(Path({str(tmp_path)!r})))"
+    program = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    found = subprocess.run([program, str(text)], capture_output=True, text=True, check=True).stdout.split()[1]
+    assert int(found) == len(tokcli.get_encoding("cl100k_base").split(text.read_text("utf-8")))
