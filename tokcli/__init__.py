@@ -10,8 +10,6 @@ tiktoken's modules are here too: `tokcli.core`, `tokcli.load`, `tokcli.model` an
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
-
 TYPE_CHECKING = False  # as in `typing`, which the program imports only when a Ctrl-C cannot show a traceback any more
 if TYPE_CHECKING:
     from tokcli import core as core
@@ -53,7 +51,10 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> object:
     if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'tokcli' has no attribute {name!r}")
-    value = _import_module(f"tokcli.{name}") if name in _MODULES else getattr(_import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        value = __import__(f"tokcli.{name}", fromlist=[name])  # `importlib` would be one more import of each start
+    else:
+        value = getattr(__import__(_HOMES[name], fromlist=[name]), name)
     globals()[name] = value
     return value
 
