@@ -18,7 +18,7 @@ constexpr std::string_view kChars[] = {
     // letters: lower-case, upper-case, title-case, modifiers, others; of two, three and four bytes
     "\u00e9", "\u0431", "\u1e03", "\U00010428", "\u017f", "'\u017f", "\u00c9", "\u0411", "\u1e02", "\U00010400", "\u01c5",
     "\u1f88", "\u02b0", "\u1d2c", "\U00010780", "\u00aa", "\u05d0", "\u0e01", "\u4e2d", "\u9fa5", "\u9fa6", "\u3042",
-    "\uac00", "\U00020000",
+    "\uac00", "\U00020000", "\u5b57", "\u9fff", "\ub098", "\ucfff",
     // marks, numbers, white space, newlines of other kinds
     "\u0301", "\u093e", "\u20e3", "\ufe0f", "\U0001d165", "\u0660", "\u00b2", "\u0967", "\uff11", "\u2167", "\U0001d7ce",
     "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u2029", "\u202f", "\u3000",
@@ -27,7 +27,7 @@ constexpr std::string_view kChars[] = {
     "\u00d7", "\u20ac", "\u2192", "\U0001f600", "\u200d", "\ufeff", "\u00ad", "\U000e0041", "\u0378", "\ue000",
     "\U0010ffff", "\ufffd",
     // letters that are not all there, or are longer than they need be; surrogates; beyond Unicode; stray bytes
-    "\xc3", "\xd0", "\xe4\xb8", "\xe4", "\xf0\x9f\x98", "\xf0", "\xc0\x80", "\xc1\xa1", "\xe0\x81\x81", "\xf0\x80\x81\x81",
+    "\xc3", "\xd0", "\xe4\xb8", "\xe4", "\xe5\xad", "\xe5", "\xeb", "\xf0\x9f\x98", "\xf0", "\xc0\x80", "\xc1\xa1", "\xe0\x81\x81", "\xf0\x80\x81\x81",
     "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\x80", "\xbf"};
 
 bool same(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {

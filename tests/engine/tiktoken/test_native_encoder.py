@@ -65,7 +65,8 @@ def test_a_scanner_splits_hard_text_as_its_pattern(pat_str: str) -> None:
 WINDOW_ATOMS = ["a", "B", "s", "'", "'s", "'ll", "'RE", "'t", "1", "23", "4567", " ", "  ", "\t", "\n", "\r\n", "/", "//", ".",
                 "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301", "\x00", "\x1c", "\x7f",
                 "\u00c9", "\u0431", "\u0411", "\u01c5", "\uac00", "\u0e01", "\u093e", "\u0660", "\xb2", "\U0001d7ce", "\x85",
-                "\u2028", "\u3000", "\u2019", "\u2019s", "'\u017f", "\u2014", "\u3002", "\u200d", "\U0001f600", "\U00010428"]  # fmt: skip
+                "\u2028", "\u3000", "\u2019", "\u2019s", "'\u017f", "\u2014", "\u3002", "\u200d", "\U0001f600", "\U00010428",
+                "\u5b57", "\u6f22\u5b57", "\u9fff", "\ub098\ub77c", "\ucfff"]  # fmt: skip
 
 
 def window_text(rnd: random.Random, most: int) -> str:
@@ -96,8 +97,9 @@ def test_any_instructions_merge_alike(most: str, any_instructions: None) -> None
     assert native is not None
     native.set_instructions(most)
     enc, rnd = tokcli.get_encoding("cl100k_base"), random.Random(15)
-    for size in (1, 2, 13, 14, 15, 16, 29, 30, 31, 32, 53, 54, 55, 61, 62, 63, 64, 65, 200):
-        text = " ".join("".join(rnd.choices("aeinorst\u00e9", k=size)) for _ in range(30))
+    sizes = 1, 2, 13, 14, 15, 16, 29, 30, 31, 32, 53, 54, 55, 61, 62, 63, 64, 65, 200, 252, 253, 254, 255, 256
+    for size, letters in itertools.product(sizes, ["aeinorst\u00e9", "qxzjkv"]):
+        text = " ".join("".join(rnd.choices(letters, k=size)) for _ in range(30))
         expected = enc.tokenizer.inner.encode(text)
         for _ in range(2):  # the second time from the cache
             assert Twin(enc).encode(text) == expected

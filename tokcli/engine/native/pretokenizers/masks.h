@@ -205,11 +205,39 @@ inline constexpr auto kRowOf = [] {
   return rows;
 }();
 
-// Returns the classes of the characters that have the bytes `high` of a window, which begins with a character. What
-// char_at says of bytes that are no UTF-8 holds here, too. kAfterWindow bytes after the window can be read.
-inline Wide decode_wide(const uint8_t* p, uint64_t high) {
-  uint64_t of[kClasses] = {}, firsts = 0, all = 0;
-  for (uint64_t left = high; left != 0;) {
+#if TOKCLI_AVX
+
+// Characters of three bytes that begin with E5 to E9, EB or EC are ideographs and syllables of Hangul: letters without case.
+static_assert([] {
+  for (const size_t first : {5, 6, 7, 8, 9, 11, 12}) {
+    for (size_t i = 0; i < 64 * 64; ++i) {
+      if (kClassOf[kRowOf[first * 64 + i / 64] + i % 64] != kLetter) return false;
+    }
+  }
+  return true;
+}());
+
+// Returns the first bytes of these characters in a window; not of all of them, but of nearly all in text that has many. None
+// is where what precedes it might be a character that takes more bytes than it has.
+template <class Vectors>
+inline uint64_t ideographs_in(const uint8_t* p, uint64_t high) {
+  const auto byte = [](int value) { return static_cast<char>(value); };
+  const Vectors window(p);
+  const uint64_t begin = window.between(byte(0xE5), byte(0xE9)) | window.between(byte(0xEB), byte(0xEC));
+  if (begin == 0 || window.between(byte(0xF0), byte(0xFF)) != 0) return 0;
+  const uint64_t inside = window.between(byte(0x80), byte(0xBF)), firsts = high & ~inside;
+  return begin & inside >> 1 & inside >> 2 & ~(firsts << 1 | firsts << 2);
+}
+
+#endif
+
+// Returns the classes of the characters that have the bytes `high` of a window, which begins with a character; `ideographs`
+// are first bytes of some that ideographs_in has found. What char_at says of bytes that are no UTF-8 holds here, too.
+// kAfterWindow bytes after the window can be read.
+inline Wide decode_wide(const uint8_t* p, uint64_t high, uint64_t ideographs) {
+  uint64_t of[kClasses] = {}, firsts = ideographs, all = ideographs | ideographs << 1 | ideographs << 2;
+  of[kLetter] = all;
+  for (uint64_t left = high & ~all; left != 0;) {
     const size_t at = lowest(left);
     const uint8_t* const c = p + at;
     size_t kind = kOther;

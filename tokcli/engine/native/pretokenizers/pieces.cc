@@ -181,28 +181,28 @@ template <Family family>
 }
 
 // Returns the same of a window that has characters outside ASCII.
-template <Family family>
+template <Family family, class Vectors>
 [[gnu::always_inline]] inline uint64_t wide_starts_of(const uint8_t* p, const Masks& in) {
-  const Wide wide = decode_wide(p, in.high);
+  const Wide wide = decode_wide(p, in.high, ideographs_in<Vectors>(p, in.high));
   return starts_of<family>(p, in, sets_of<family>(in, wide), wide);
 }
 
 // That as a function of its own, compiled for the instructions of `Vectors`.
 template <Family family, class Vectors>
 struct WideStarts {
-  [[gnu::noinline]] static uint64_t of(const uint8_t* p, const Masks& in) { return wide_starts_of<family>(p, in); }
+  [[gnu::noinline]] static uint64_t of(const uint8_t* p, const Masks& in) { return wide_starts_of<family, Vectors>(p, in); }
 };
 #if TOKCLI_AVX
 template <Family family>
 struct WideStarts<family, Avx2> {
   [[gnu::noinline, gnu::flatten, TOKCLI_AVX2]] static uint64_t of(const uint8_t* p, const Masks& in) {
-    return wide_starts_of<family>(p, in);
+    return wide_starts_of<family, Avx2>(p, in);
   }
 };
 template <Family family>
 struct WideStarts<family, Avx512> {
   [[gnu::noinline, gnu::flatten, TOKCLI_AVX512]] static uint64_t of(const uint8_t* p, const Masks& in) {
-    return wide_starts_of<family>(p, in);
+    return wide_starts_of<family, Avx512>(p, in);
   }
 };
 #endif
