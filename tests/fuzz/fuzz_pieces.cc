@@ -18,7 +18,7 @@ constexpr std::string_view kChars[] = {
     // letters: lower-case, upper-case, title-case, modifiers, others; of two, three and four bytes
     "\u00e9", "\u0431", "\u1e03", "\U00010428", "\u017f", "'\u017f", "\u00c9", "\u0411", "\u1e02", "\U00010400", "\u01c5",
     "\u1f88", "\u02b0", "\u1d2c", "\U00010780", "\u00aa", "\u05d0", "\u0e01", "\u4e2d", "\u9fa5", "\u9fa6", "\u3042",
-    "\uac00", "\U00020000", "\u5b57", "\u9fff", "\ub098", "\ucfff",
+    "\uac00", "\U00020000", "\u5b57", "\u9fff", "\u3041", "\u3096", "\u30a1", "\u30ff", "\ub098", "\ucfff",
     // marks, numbers, white space, newlines of other kinds
     "\u0301", "\u093e", "\u20e3", "\ufe0f", "\U0001d165", "\u0660", "\u00b2", "\u0967", "\uff11", "\u2167", "\U0001d7ce",
     "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u2029", "\u202f", "\u3000",

@@ -66,7 +66,7 @@ WINDOW_ATOMS = ["a", "B", "s", "'", "'s", "'ll", "'RE", "'t", "1", "23", "4567",
                 "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301", "\x00", "\x1c", "\x7f",
                 "\u00c9", "\u0431", "\u0411", "\u01c5", "\uac00", "\u0e01", "\u093e", "\u0660", "\xb2", "\U0001d7ce", "\x85",
                 "\u2028", "\u3000", "\u2019", "\u2019s", "'\u017f", "\u2014", "\u3002", "\u200d", "\U0001f600", "\U00010428",
-                "\u5b57", "\u6f22\u5b57", "\u9fff", "\ub098\ub77c", "\ucfff"]  # fmt: skip
+                "\u5b57", "\u3053", "\u306a\u30ab\u30fb", "\u309b", "\u3099\u3042", "\u6f22\u5b57", "\u9fff", "\ub098\ub77c", "\ucfff"]  # fmt: skip
 
 
 def window_text(rnd: random.Random, most: int) -> str:

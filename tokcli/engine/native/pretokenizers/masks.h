@@ -208,11 +208,19 @@ inline constexpr auto kRowOf = [] {
 #if TOKCLI_AVX
 
 // Characters of three bytes that begin with E5 to E9, EB or EC are ideographs and syllables of Hangul: letters without case.
+// So are kana, U+3041 to U+30FF, but for some marks and signs among them.
+constexpr bool is_kana(size_t point) {
+  return point > 0x3040 && !(point >= 0x3097 && point <= 0x309C) && point != 0x30A0 && point != 0x30FB;
+}
 static_assert([] {
+  const auto is_letter = [](size_t point) { return kClassOf[kRowOf[point / 64] + point % 64] == kLetter; };
   for (const size_t first : {5, 6, 7, 8, 9, 11, 12}) {
     for (size_t i = 0; i < 64 * 64; ++i) {
-      if (kClassOf[kRowOf[first * 64 + i / 64] + i % 64] != kLetter) return false;
+      if (!is_letter(first * 64 * 64 + i)) return false;
     }
+  }
+  for (size_t point = 0x3040; point < 0x3100; ++point) {
+    if (is_kana(point) && !is_letter(point)) return false;
   }
   return true;
 }());
@@ -223,7 +231,13 @@ template <class Vectors>
 inline uint64_t ideographs_in(const uint8_t* p, uint64_t high) {
   const auto byte = [](int value) { return static_cast<char>(value); };
   const Vectors window(p);
-  const uint64_t begin = window.between(byte(0xE5), byte(0xE9)) | window.between(byte(0xEB), byte(0xEC));
+  uint64_t begin = window.between(byte(0xE5), byte(0xE9)) | window.between(byte(0xEB), byte(0xEC));
+  if (const uint64_t kana = window.equal(byte(0xE3)) & window.between(byte(0x81), byte(0x83)) >> 1) {
+    const auto second = [&](int value) { return window.equal(byte(value)) >> 1; };
+    const auto third = [&](int first, int last) { return window.between(byte(first), byte(last)) >> 2; };
+    begin |= kana & ~((second(0x81) & third(0x80, 0x80)) | (second(0x82) & (third(0x97, 0x9C) | third(0xA0, 0xA0))) |
+                      (second(0x83) & third(0xBB, 0xBB)));
+  }
   if (begin == 0 || window.between(byte(0xF0), byte(0xFF)) != 0) return 0;
   const uint64_t inside = window.between(byte(0x80), byte(0xBF)), firsts = high & ~inside;
   return begin & inside >> 1 & inside >> 2 & ~(firsts << 1 | firsts << 2);
