@@ -225,10 +225,10 @@ static_assert([] {
   return true;
 }());
 
-// Returns the first bytes of these characters in a window; not of all of them, but of nearly all in text that has many. None
+// Returns the first bytes of these letters in a window; not of all of them, but of nearly all in text that has many. None
 // is where what precedes it might be a character that takes more bytes than it has.
 template <class Vectors>
-inline uint64_t ideographs_in(const uint8_t* p, uint64_t high) {
+inline uint64_t uncased_in(const uint8_t* p, uint64_t high) {
   const auto byte = [](int value) { return static_cast<char>(value); };
   const Vectors window(p);
   uint64_t begin = window.between(byte(0xE5), byte(0xE9)) | window.between(byte(0xEB), byte(0xEC));
@@ -245,11 +245,11 @@ inline uint64_t ideographs_in(const uint8_t* p, uint64_t high) {
 
 #endif
 
-// Returns the classes of the characters that have the bytes `high` of a window, which begins with a character; `ideographs`
-// are first bytes of some that ideographs_in has found. What char_at says of bytes that are no UTF-8 holds here, too.
+// Returns the classes of the characters that have the bytes `high` of a window, which begins with a character; `uncased`
+// are first bytes of some that uncased_in has found. What char_at says of bytes that are no UTF-8 holds here, too.
 // kAfterWindow bytes after the window can be read.
-inline Wide decode_wide(const uint8_t* p, uint64_t high, uint64_t ideographs) {
-  uint64_t of[kClasses] = {}, firsts = ideographs, all = ideographs | ideographs << 1 | ideographs << 2;
+inline Wide decode_wide(const uint8_t* p, uint64_t high, uint64_t uncased) {
+  uint64_t of[kClasses] = {}, firsts = uncased, all = uncased | uncased << 1 | uncased << 2;
   of[kLetter] = all;
   for (uint64_t left = high & ~all; left != 0;) {
     const size_t at = lowest(left);

@@ -183,7 +183,7 @@ template <Family family>
 // Returns the same of a window that has characters outside ASCII.
 template <Family family, class Vectors>
 [[gnu::always_inline]] inline uint64_t wide_starts_of(const uint8_t* p, const Masks& in) {
-  const Wide wide = decode_wide(p, in.high, ideographs_in<Vectors>(p, in.high));
+  const Wide wide = decode_wide(p, in.high, uncased_in<Vectors>(p, in.high));
   return starts_of<family>(p, in, sets_of<family>(in, wide), wide);
 }
 
