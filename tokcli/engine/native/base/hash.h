@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -93,10 +94,12 @@ inline uint64_t read_word(const uint8_t* p) {
 // Hashes a piece of any size. The constants here and in hash.cc are odd 64-bit numbers without a pattern, those of
 // SplitMix64 and wyhash. Images depend on them: a change counts the images' versions up.
 inline uint64_t hash_bytes(const uint8_t* p, size_t size, uint64_t seed = 0) {
-  uint64_t hash = size * 0x9E3779B97F4A7C15u + seed;
+  uint64_t hash = size * 0x9E3779B97F4A7C15u + seed, rest = 0;
+  const bool is_one_word = size >= 8;
   for (; size >= 8; p += 8, size -= 8) hash = mix(hash ^ read_word(p), 0xE7037ED1A0B428DBu);
-  uint64_t rest = 0;
-  std::memcpy(&rest, p, size);
+  // The last bytes are read with those before them: copying a few of them takes a branch for each power of two.
+  if (is_one_word && std::endian::native == std::endian::little) rest = (read_word(p + size - 8) >> 8) >> 8 * (7 - size);
+  else std::memcpy(&rest, p, size);
   return mix(hash ^ rest, 0xBF58476D1CE4E5B9u);
 }
 
