@@ -13,6 +13,13 @@ namespace {
 
 constexpr size_t kMostKept = 1 << 21;  // ids that `more_` may keep room for between two texts
 
+// Copies ids, four at a time: up to three more are read and written. (Profile: how many there are is known only here, and the
+// compiler's own way for that begins slowly. A second pass over 128 MB took a tenth longer.)
+void copy_by_four(const void* from, size_t count, uint32_t* to) {
+  const auto* const bytes = static_cast<const uint8_t*>(from);
+  for (size_t i = 0; i < count; i += 4) std::memcpy(to + i, bytes + i * sizeof *to, 4 * sizeof *to);
+}
+
 MergeJob job_of(Bytes piece, uint32_t* out) {
   if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
   return {piece.data(), static_cast<uint32_t>(piece.size()), 0, out};
@@ -96,7 +103,7 @@ bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdB
   hash_pieces(hashed, pieces, end);
   probe(pieces);
   if (missing_ > 0) {
-    more_.room(bytes);  // a piece has no more ids than bytes
+    more_.room(bytes + 3);  // a piece has no more ids than bytes, and copy_by_four writes up to three more
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     uses_store_ = is_store_of_use();
     look_up_missing();
@@ -123,7 +130,7 @@ bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdB
   for (size_t i = 0; i < pieces; ++i) {
     const PieceIds& ids = batch.ids[i];
     std::memcpy(next, &ids, sizeof ids);
-    if (ids.count > kMostIds) [[unlikely]] std::copy_n(more_.data() + ids.place(), ids.count, next);
+    if (ids.count > kMostIds) [[unlikely]] copy_by_four(more_.data() + ids.place(), ids.count, next);
     next += ids.count;
   }
   out->commit(static_cast<size_t>(next - to));
@@ -318,13 +325,13 @@ void Encoder::add_job(uint32_t piece) {
 void Encoder::set_ids(uint32_t piece, const PieceStore::Entry& entry) {
   PieceIds& to = batch_->ids[piece];
   to.count = entry.count();
-  uint32_t* ids = to.ids;
-  if (to.count > kMostIds) {
-    ids = more_.data() + more_used_;
-    to.set_place(more_used_);
-    more_used_ += to.count;
+  if (to.count <= kMostIds) {
+    std::memcpy(to.ids, entry.ids(), sizeof to.ids);
+    return;
   }
-  std::memcpy(ids, entry.ids(), to.count * sizeof *ids);
+  copy_by_four(entry.ids(), to.count, more_.data() + more_used_);
+  to.set_place(more_used_);
+  more_used_ += to.count;
 }
 
 // Copies what merging found into the batch, the cache and the store.

@@ -1,7 +1,6 @@
 // How a store takes memory, and gives it away: see piece_store.h.
 #include "tiktoken/piece_store.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -99,7 +98,7 @@ void PieceStore::forget() {
 void PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
   Entry known;
   if (find(tag, p, size, &known)) return;  // the piece is twice in a batch
-  const size_t length = 2 + size + count * sizeof *ids, reach = std::max(length, 2 + kWords);
+  const size_t length = 2 + size + count * sizeof *ids, reach = length + kWords;
   if (!reserve(reach)) {
     if (!grow()) forget();
     if (!reserve(reach)) return;
