@@ -45,6 +45,16 @@ void Encoder::grow_cache() {
   }
 }
 
+// Takes out of the cache what leads into the store, whose entries are no longer those.
+void Encoder::forget_places() {
+  generation_ = store_.generation();
+  for (size_t i = 0; i < table_.lines(); ++i) {
+    for (CachedPiece* const piece : {&cache_[i].frequent, &cache_[i].recent}) {
+      if (piece->ids.count > kMostIds) *piece = {};
+    }
+  }
+}
+
 Result Encoder::encode(const Splitting& by, Bytes text, IdBuffer* out) {
   Result result;
   if (out) out->reserve(text.size() / 3);  // enough for most texts (3.5 to 4 bytes an id): growing may copy
@@ -100,10 +110,12 @@ bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdB
   Batch& batch = *batch_;
   const size_t bytes = static_cast<size_t>(batch.starts[pieces] - batch.starts[0]);
   work_done(bytes);
+  if (store_.is_full()) [[unlikely]] store_.forget();  // (between two batches: one may lead into the store)
+  if (generation_ != store_.generation()) [[unlikely]] forget_places();
   hash_pieces(hashed, pieces, end);
   probe(pieces);
   if (missing_ > 0) {
-    more_.room(bytes + 3);  // a piece has no more ids than bytes, and copy_by_four writes up to three more
+    more_.room(bytes + 3);  // a piece has no more ids than bytes, and copy_by_four reads up to three more
     more_used_ = waiting_ = jobs_ = twins_ = 0;
     uses_store_ = is_store_of_use();
     look_up_missing();
@@ -130,7 +142,7 @@ bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdB
   for (size_t i = 0; i < pieces; ++i) {
     const PieceIds& ids = batch.ids[i];
     std::memcpy(next, &ids, sizeof ids);
-    if (ids.count > kMostIds) [[unlikely]] copy_by_four(more_.data() + ids.place(), ids.count, next);
+    if (ids.count > kMostIds) [[unlikely]] copy_by_four(ids.place(), ids.count, next);
     next += ids.count;
   }
   out->commit(static_cast<size_t>(next - to));
@@ -278,7 +290,7 @@ void Encoder::look_up_stored() {
       continue;
     }
     set_ids(i, entry);
-    if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(i).recent = {batch.keys[i], batch.ids[i]};
+    if (size <= kKeyBytes) line_of(i).recent = {batch.keys[i], batch.ids[i]};
   }
   asked_ += waiting_;
   found_ += waiting_ - left;
@@ -321,17 +333,12 @@ void Encoder::add_job(uint32_t piece) {
   more_used_ += size;
 }
 
-// Copies the ids of a piece from the store into the batch.
+// Takes the ids of a piece from the store.
 void Encoder::set_ids(uint32_t piece, const PieceStore::Entry& entry) {
   PieceIds& to = batch_->ids[piece];
   to.count = entry.count();
-  if (to.count <= kMostIds) {
-    std::memcpy(to.ids, entry.ids(), sizeof to.ids);
-    return;
-  }
-  copy_by_four(entry.ids(), to.count, more_.data() + more_used_);
-  to.set_place(more_used_);
-  more_used_ += to.count;
+  if (to.count <= kMostIds) std::memcpy(to.ids, entry.ids(), sizeof to.ids);
+  else to.set_place(entry.ids());
 }
 
 // Copies what merging found into the batch, the cache and the store.
@@ -340,10 +347,15 @@ void Encoder::keep(const MergeJob& job, uint32_t piece) {
   PieceIds& ids = batch.ids[piece];
   ids.count = job.count;
   if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
-  else ids.set_place(static_cast<size_t>(job.out - more_.data()));
-  if (job.size <= kKeyBytes && job.count <= kMostIds) line_of(piece).recent = {batch.keys[piece], ids};
+  else ids.set_place(job.out);
+  PieceStore::Entry kept;
   if (uses_store_ && job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
-    store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
+    kept = store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
+  if (job.count > kMostIds) {
+    if (kept.is_nothing()) return;
+    ids.set_place(kept.ids());
+  }
+  if (job.size <= kKeyBytes) line_of(piece).recent = {batch.keys[piece], ids};
 }
 
 }  // namespace tokcli

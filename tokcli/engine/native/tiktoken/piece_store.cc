@@ -93,17 +93,21 @@ void PieceStore::begin() {
 void PieceStore::forget() {
   std::memset(buckets_, 0, (mask_ + 1) * sizeof(Bucket));
   count_ = used_ = 0;
+  is_full_ = false;
+  ++generation_;
 }
 
-void PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
+PieceStore::Entry PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
   Entry known;
-  if (find(tag, p, size, &known)) return;  // the piece is twice in a batch
+  if (find(tag, p, size, &known)) return known;  // the piece is twice in a batch
   const size_t length = 2 + size + count * sizeof *ids, reach = length + kWords;
-  if (!reserve(reach)) {
-    if (!grow()) forget();
-    if (!reserve(reach)) return;
+  while (!reserve(reach)) {
+    if (is_full_ || !grow()) {
+      is_full_ = true;
+      return Entry();
+    }
   }
-  if (!put(tag, static_cast<uint32_t>(used_))) return;
+  if (!put(tag, static_cast<uint32_t>(used_))) return Entry();
   uint8_t* const to = blocks_[used_ >> kBlockBits] + (used_ & (kBlock - 1));
   to[0] = static_cast<uint8_t>(size);
   to[1] = static_cast<uint8_t>(count);
@@ -111,6 +115,7 @@ void PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t
   std::memcpy(to + 2 + size, ids, count * sizeof *ids);
   used_ += length;
   ++count_;
+  return Entry(to);
 }
 
 // Sets used_ to where an entry goes of which so many bytes are read. Returns false where the store is full.

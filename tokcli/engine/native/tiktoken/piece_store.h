@@ -86,9 +86,14 @@ class PieceStore {
       return entry.holds(p, size);
     });
   }
-  // Adds a piece of at most kMostBytes with at most kMostIds ids. Where there is no memory for it, the store forgets all
-  // that it had, or does not take the piece.
-  void add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept;
+  // Adds a piece of at most kMostBytes with at most kMostIds ids. Returns its entry, or one that holds nothing where the
+  // store does not take it: then it may be full.
+  Entry add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept;
+  // Says whether nothing more goes in until all is forgotten. Entries stay where they are until then.
+  bool is_full() const { return is_full_; }
+  void forget();
+  // Changes whenever entries are forgotten, also those of a store that has lost its memory to another one.
+  size_t generation() const { return generation_; }
 
   // Says whether the encoder waits for a text. While it does, another store may take the memory away; to be called with a
   // BriefLock.
@@ -167,13 +172,14 @@ class PieceStore {
   void move_index(ZeroedArray<Bucket> index, unsigned bits);
   void set_index(Bucket* buckets, unsigned bits);
   void begin();
-  void forget();
 
   Seed seed_ = process_seed();
   Bucket* buckets_;
   unsigned shift_;
   size_t mask_, count_, most_;  // entries that there are, and may be
   size_t used_, room_;          // bytes of the blocks
+  size_t generation_ = 0;
+  bool is_full_ = false;
   std::array<uint8_t*, kMostBlocks> blocks_;
   Memory memory_;
   PieceStore *previous_ = nullptr, *next_ = nullptr;  // among the idle ones whose memory may be taken away
