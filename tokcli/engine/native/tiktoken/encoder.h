@@ -180,6 +180,7 @@ class Encoder {
   static constexpr size_t kManyAsked = 8192, kLeastShare = 64;
   size_t asked_ = 0, found_ = 0, batches_ = 0;  // pieces that were looked for in the store, of late; batches without it
   bool is_store_of_use_ = true, uses_store_ = true;  // of late, and in this batch
+  bool has_been_full_ = false;                       // the store
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
   bool has_all_bytes_;  // each byte is a token
