@@ -119,7 +119,7 @@ class PieceStore {
   static_assert(2 + kMostBytes + kMostIds * sizeof(uint32_t) + kWords <= kBlock);  // an entry is in one block
 
   // A store begins inside the encoder, so that a short text pays nothing for it, and takes more memory whenever it is full:
-  // 384 KB, 2, 8, 11, 20, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with 16 MB, and as long
+  // 384 KB, 2, 6, 11, 20, 32 MB, at last 56 MB. (Profile: a text of 128 MB took 1.4 times as long with 16 MB, and as long
   // with 256 MB; of half a megabyte, new pages took longer than encoding. With a step from 8 to 32 MB, whose index is 16 MB,
   // new pages were a third of the time that two threads took for 12 MB of eleven languages.)
   struct Step {
@@ -130,7 +130,7 @@ class PieceStore {
   static constexpr unsigned kFirstBits = 5;
   static constexpr size_t kFirstBytes = 6 << 10;
   static constexpr std::array<Step, kGrowths + 1> kSteps = {
-      {{kFirstBits, 0}, {11, 1}, {14, 4}, {16, 16}, {16, 28}, {17, 48}, {18, 64}, {18, kMostBlocks}}};
+      {{kFirstBits, 0}, {11, 1}, {14, 4}, {15, 16}, {16, 28}, {17, 48}, {18, 64}, {18, kMostBlocks}}};
   static constexpr size_t kOwnSteps = 2;  // whose memory every store may have: what is above them, all stores share
 
   static uint32_t tag(uint64_t hash) {
