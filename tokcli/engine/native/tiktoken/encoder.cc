@@ -47,7 +47,7 @@ void Encoder::grow_cache() {
 
 // Takes out of the cache what leads into the store, whose entries are no longer those.
 void Encoder::forget_places() {
-  generation_ = store_.generation();
+  forgotten_ = store_.times_forgotten();
   for (size_t i = 0; i < table_.lines(); ++i) {
     for (CachedPiece* const piece : {&cache_[i].frequent, &cache_[i].recent}) {
       if (piece->ids.count > kMostIds) *piece = {};
@@ -110,11 +110,8 @@ bool Encoder::encode_batch(size_t pieces, size_t hashed, const uint8_t* end, IdB
   Batch& batch = *batch_;
   const size_t bytes = static_cast<size_t>(batch.starts[pieces] - batch.starts[0]);
   work_done(bytes);
-  if (store_.is_full()) [[unlikely]] {  // (between two batches: one may lead into the store)
-    has_been_full_ = true;
-    store_.forget();
-  }
-  if (generation_ != store_.generation()) [[unlikely]] forget_places();
+  if (store_.is_full()) [[unlikely]] store_.forget();  // (between two batches: one may lead into the store)
+  if (forgotten_ != store_.times_forgotten()) [[unlikely]] forget_places();
   hash_pieces(hashed, pieces, end);
   probe(pieces);
   if (missing_ > 0) {
@@ -249,7 +246,7 @@ void Encoder::look_up_missing() {
 }
 
 // Says whether a batch looks into the store, and adds what it merges: where next to nothing is found there, as of random
-// letters, only every eighth does once the store has been full. (Profile: they are then counted in seven eighths of the time.
+// letters, only every eighth does once the store has had to forget. (Profile: they are then counted in seven eighths of the time.
 // Not before: a second pass over 3 MB of base64 took four times as long, and one over random words three times.)
 bool Encoder::is_store_of_use() {
   if (asked_ >= kManyAsked) {
@@ -257,7 +254,7 @@ bool Encoder::is_store_of_use() {
     asked_ /= 2;
     found_ /= 2;
   }
-  return is_store_of_use_ || !has_been_full_ || ++batches_ % 8 == 0;
+  return is_store_of_use_ || forgotten_ == 0 || ++batches_ % 8 == 0;
 }
 
 // Adds the pieces above 15 bytes to those that are looked up in the store.

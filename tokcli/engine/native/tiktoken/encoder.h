@@ -174,18 +174,17 @@ class Encoder {
   LineTable table_;                                       // the part of the cache that is in use
   size_t found_again_ = 0;                                // pieces in the store, since the cache has grown
   PieceStore store_;
-  size_t generation_ = 0;  // of the store's entries, to which the cache leads
+  size_t forgotten_ = 0;  // times that the store had forgotten all when the cache last led there
   // Of the first so many pieces that texts of words ask it for, the store has one in 7 to one in 40 (of 300 kB of mixed text,
   // which had the fewest); of random letters it has one in 200.
   static constexpr size_t kManyAsked = 8192, kLeastShare = 64;
   size_t asked_ = 0, found_ = 0, batches_ = 0;  // pieces that were looked for in the store, of late; batches without it
   bool is_store_of_use_ = true, uses_store_ = true;  // of late, and in this batch
-  bool has_been_full_ = false;                       // the store
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
   bool has_all_bytes_;  // each byte is a token
   size_t missing_ = 0, longer_ = 0, waiting_ = 0, jobs_ = 0, twins_ = 0;
-  GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
+  GrowingBuffer<uint32_t> more_;  // what merging writes: the ids of each job
   size_t more_used_ = 0;
   std::vector<const uint8_t*> long_ends_;  // where pieces end of which some are long
   MergeScratch scratch_;

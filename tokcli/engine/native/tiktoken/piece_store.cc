@@ -60,7 +60,10 @@ struct AllStores {
   }
 };
 
-PieceStore::PieceStore() { begin(); }
+PieceStore::PieceStore() {
+  begin();
+  times_forgotten_ = 0;
+}
 
 PieceStore::~PieceStore() {
   {
@@ -94,7 +97,7 @@ void PieceStore::forget() {
   std::memset(buckets_, 0, (mask_ + 1) * sizeof(Bucket));
   count_ = used_ = 0;
   is_full_ = false;
-  ++generation_;
+  ++times_forgotten_;
 }
 
 PieceStore::Entry PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {

@@ -92,8 +92,8 @@ class PieceStore {
   // Says whether nothing more goes in until all is forgotten. Entries stay where they are until then.
   bool is_full() const { return is_full_; }
   void forget();
-  // Changes whenever entries are forgotten, also those of a store that has lost its memory to another one.
-  size_t generation() const { return generation_; }
+  // Tells whether entries are still there: also a store that loses its memory to another one forgets all.
+  size_t times_forgotten() const { return times_forgotten_; }
 
   // Says whether the encoder waits for a text. While it does, another store may take the memory away; to be called with a
   // BriefLock.
@@ -178,7 +178,7 @@ class PieceStore {
   unsigned shift_;
   size_t mask_, count_, most_;  // entries that there are, and may be
   size_t used_, room_;          // bytes of the blocks
-  size_t generation_ = 0;
+  size_t times_forgotten_ = 0;
   bool is_full_ = false;
   std::array<uint8_t*, kMostBlocks> blocks_;
   Memory memory_;
