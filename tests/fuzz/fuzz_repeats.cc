@@ -5,7 +5,7 @@
 // is a byte: which unit is repeated, and how often.
 #include <random>
 
-#include "bpe/repeats.h"
+#include "bpe/merging/repeats.h"
 #include "samples.h"
 
 using namespace fuzz;

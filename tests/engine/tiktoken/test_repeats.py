@@ -57,7 +57,7 @@ def test_a_piece_of_several_runs_has_the_ids_of_its_bytes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
 def test_any_two_neighbours_in_a_long_run_are_what_their_bytes_merge_into(name: str) -> None:
-    # tokens are what a text merges into if this is so (native/bpe/long_merge.cc says why)
+    # tokens are what a text merges into if this is so (native/bpe/merging/long_merge.cc says why)
     encoding = tokcli.get_encoding(name)
     for unit in UNITS:
         ids = encoding._encode_single_piece(unit * 100_000)

@@ -8,7 +8,7 @@
 
 #include "base/threads.h"
 #include "bpe/borders/border_builder.h"
-#include "bpe/merge.h"
+#include "bpe/merging/merge.h"
 
 namespace tokcli {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "bpe/image_builder.h"
-#include "bpe/merge.h"
+#include "bpe/merging/merge.h"
 
 namespace tokcli {
 namespace {

@@ -103,7 +103,7 @@ inline bool are_same(const Symbol* a, const Symbol* b, size_t count) {
 
 // Merges the symbols of a long word in windows, each on its own, and writes what they make to scratch.merged. A window
 // begins where a symbol that the window before it has made begins, and has to make the same one. Then every two neighbours
-// are what their own text merges into, and so they are what the word merges into (see bpe/long_merge.cc). Where a window
+// are what their own text merges into, and so they are what the word merges into (see bpe/merging/long_merge.cc). Where a window
 // makes another, the one before it is merged again with more symbols. A window that repeats the one before is not merged: in
 // a run of one character, hardly any is. Returns false where windows have to be larger from the beginning.
 template <class Find>

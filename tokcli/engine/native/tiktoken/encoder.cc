@@ -308,7 +308,7 @@ void Encoder::add_new() {
     const uint32_t whole = size > kShortBytes ? vocabulary_.find_long(p, size) : kNone;
     if (whole != kNone) {
       batch.ids[i] = {{whole, 0, 0}, 1};
-      if (uses_store_ && size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
+      store(i, p, size, batch.ids[i].ids, 1);
       if (size <= kKeyBytes) line_of(i).recent = {batch.keys[i], batch.ids[i]};
       continue;
     }
@@ -341,6 +341,14 @@ void Encoder::set_ids(uint32_t piece, const PieceStore::Entry& entry) {
   else to.set_place(entry.ids());
 }
 
+// Adds a piece to the store, if it takes pieces of such a size. Up to three more ids are read.
+PieceStore::Entry Encoder::store(uint32_t piece, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) {
+  const Batch& batch = *batch_;
+  if (!uses_store_ || size > PieceStore::kMostBytes || count > PieceStore::kMostIds) return PieceStore::Entry();
+  return size <= kKeyBytes ? store_.add(batch.tags[piece], batch.keys[piece], ids, count)
+                           : store_.add(batch.tags[piece], p, size, ids, count);
+}
+
 // Copies what merging found into the batch, the cache and the store.
 void Encoder::keep(const MergeJob& job, uint32_t piece) {
   Batch& batch = *batch_;
@@ -348,9 +356,7 @@ void Encoder::keep(const MergeJob& job, uint32_t piece) {
   ids.count = job.count;
   if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
   else ids.set_place(job.out);
-  PieceStore::Entry kept;
-  if (uses_store_ && job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
-    kept = store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
+  const PieceStore::Entry kept = store(piece, job.p, job.size, job.out, job.count);
   if (job.count > kMostIds) {
     if (kept.is_nothing()) return;
     ids.set_place(kept.ids());

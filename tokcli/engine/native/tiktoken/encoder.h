@@ -7,7 +7,7 @@
 //   input/          bytes as files have them: how much is UTF-8, what stands for the rest, records, JSON Lines
 //   pretokenizers/  text -> pieces: a scanner for each family of patterns (scan.h), 64 bytes at a time (pieces.h)
 //   patterns/       text -> pieces for any other pattern: its program (program.h), run by an automaton (matcher.h)
-//   bpe/            pieces -> ids: the vocabulary image (vocabulary.h), merging (merge.h), lists of merges as ranks
+//   bpe/            pieces -> ids: the vocabulary image (vocabulary.h), merging (merging/merge.h), lists of merges as ranks
 //   tiktoken/       ranks and a pattern together: this file, threads (encoder_pool.h), ids -> bytes (decoder.h)
 //   models/         models that are not byte-level, a word at a time: BPE over characters, WordPiece, Unigram
 //   stages/         added tokens and normalizers: what a text goes through before a model sees it
@@ -20,7 +20,7 @@
 // TextModel::encode (pipeline/text_model.cc) takes it through the stages that a tokenizer has, and encode_ranks
 // (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_pieces`
 // (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces and hashes them, probe looks them up in a
-// cache, look_up_missing asks the vocabulary for those that are not cached, merge (merge.h) does those that are no token,
+// cache, look_up_missing asks the vocabulary for those that are not cached, merge (bpe/merging/merge.h) does those that are no token,
 // and the ids are written.
 #pragma once
 
@@ -34,7 +34,7 @@
 #include "base/hash.h"
 #include "base/id_buffer.h"
 #include "base/memory.h"
-#include "bpe/merge.h"
+#include "bpe/merging/merge.h"
 #include "bpe/vocabulary.h"
 #include "patterns/splitting.h"
 #include "tiktoken/piece_store.h"
@@ -161,6 +161,7 @@ class Encoder {
   void add_new();
   bool join_spaces(Bytes data, std::vector<uint64_t>* ends);
   bool is_space(uint32_t id) const;
+  PieceStore::Entry store(uint32_t piece, const uint8_t* p, size_t size, const uint32_t* ids, size_t count);
   void keep(const MergeJob& job, uint32_t piece);
   void add_job(uint32_t piece);
   bool drop_missing(MergeJob& job) const;

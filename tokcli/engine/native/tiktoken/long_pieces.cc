@@ -40,7 +40,7 @@ const uint8_t* Encoder::cut_from(const uint8_t* p, const uint8_t* piece_end) con
 }
 
 // Goes on to cut a piece until there are enough parts in the batch, or only its end is left. Returns how far it is cut, or
-// null where it is whole. Text that repeats itself is left as it is, for merging knows a shorter way (bpe/repeats.h).
+// null where it is whole. Text that repeats itself is left as it is, for merging knows a shorter way (bpe/merging/repeats.h).
 const uint8_t* Encoder::add_parts(const uint8_t* at, const uint8_t* piece_end, size_t* count) {
   static_assert(kWindow >= Borders::kPlaces && RepeatMerger::kRepeats <= Borders::kBytes);
   for (; *count < kBatch; at += Borders::kPlaces) {

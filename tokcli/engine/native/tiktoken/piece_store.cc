@@ -100,9 +100,16 @@ void PieceStore::forget() {
   ++times_forgotten_;
 }
 
-PieceStore::Entry PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
+// `holds` says whether an entry is that of the piece, and `write` writes its bytes, and up to kWords more.
+template <class Holds, class Write>
+PieceStore::Entry PieceStore::add(uint32_t tag, size_t size, const uint32_t* ids, size_t count, const Holds& holds,
+                                  const Write& write) noexcept {
   Entry known;
-  if (find(tag, p, size, &known)) return known;  // the piece is twice in a batch
+  const bool is_known = search(tag, [&](Entry entry) {
+    known = entry;
+    return holds(entry);
+  });
+  if (is_known) return known;  // the piece is twice in a batch
   const size_t length = 2 + size + count * sizeof *ids, reach = length + kWords;
   while (!reserve(reach)) {
     if (is_full_ || !grow()) {
@@ -114,11 +121,21 @@ PieceStore::Entry PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, c
   uint8_t* const to = blocks_[used_ >> kBlockBits] + (used_ & (kBlock - 1));
   to[0] = static_cast<uint8_t>(size);
   to[1] = static_cast<uint8_t>(count);
-  std::memcpy(to + 2, p, size);
-  std::memcpy(to + 2 + size, ids, count * sizeof *ids);
+  write(to + 2);
+  for (size_t i = 0; i < count; i += 4) std::memcpy(to + 2 + size + i * sizeof *ids, ids + i, 4 * sizeof *ids);
   used_ += length;
   ++count_;
   return Entry(to);
+}
+
+PieceStore::Entry PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
+  return add(tag, size, ids, count, [&](Entry entry) { return entry.holds(p, size); },
+             [&](uint8_t* to) { std::memcpy(to, p, size); });
+}
+
+PieceStore::Entry PieceStore::add(uint32_t tag, const Key& key, const uint32_t* ids, size_t count) noexcept {
+  return add(tag, key.high >> 56, ids, count, [&](Entry entry) { return entry.holds(key); },
+             [&](uint8_t* to) { std::memcpy(to, &key, sizeof key); });
 }
 
 // Sets used_ to where an entry goes of which so many bytes are read. Returns false where the store is full.

@@ -86,9 +86,10 @@ class PieceStore {
       return entry.holds(p, size);
     });
   }
-  // Adds a piece of at most kMostBytes with at most kMostIds ids. Returns its entry, or one that holds nothing where the
-  // store does not take it: then it may be full.
+  // Adds a piece of at most kMostBytes with at most kMostIds ids, or one of which the key is known. Returns its entry, or one
+  // that holds nothing where the store does not take it: then it may be full. Up to three more ids are read.
   Entry add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept;
+  Entry add(uint32_t tag, const Key& key, const uint32_t* ids, size_t count) noexcept;
   // Says whether nothing more goes in until all is forgotten. Entries stay where they are until then.
   bool is_full() const { return is_full_; }
   void forget();
@@ -167,6 +168,8 @@ class PieceStore {
   }
   Entry entry(uint32_t place) const { return Entry(blocks_[place >> kBlockBits] + (place & (kBlock - 1))); }
   bool put(uint32_t tag, uint32_t place);
+  template <class Holds, class Write>
+  Entry add(uint32_t tag, size_t size, const uint32_t* ids, size_t count, const Holds& holds, const Write& write) noexcept;
   bool reserve(size_t reach);
   bool grow();
   void move_index(ZeroedArray<Bucket> index, unsigned bits);

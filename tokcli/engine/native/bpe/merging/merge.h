@@ -14,13 +14,15 @@
 #include <vector>
 
 #include "base/watch.h"
-#include "bpe/repeats.h"
+#include "bpe/merging/repeats.h"
+#include "bpe/merging/short_merge.h"
 #include "bpe/vocabulary.h"
 
 namespace tokcli {
 
-// A piece of `size` >= 1 bytes that is to be merged. `out` has room for as many ids as the piece has bytes; merging
-// writes the ids there, and their number to `count`. A byte that is no token has the id kNone.
+// A piece of `size` >= 1 bytes that is to be merged. `out` has room for as many ids as the piece has bytes. Merging writes
+// their number to `count`, and the ids there, or to memory of MergeScratch where they stay until the next call, and then `out`
+// leads to that. A byte that is no token has the id kNone.
 struct MergeJob {
   const uint8_t* p;
   uint32_t size, count;
@@ -48,6 +50,7 @@ struct LongPiece {
 struct MergeScratch {
   GrowingBuffer<uint64_t> heap;
   GrowingBuffer<uint32_t> end, previous, rank, parts;
+  ShortScratch short_pieces;                     // many short ones
   std::array<std::vector<MergeJob*>, 3> queues;  // jobs by size
   std::vector<LongPiece> long_pieces;
   std::vector<MergeWindow> windows;
@@ -56,6 +59,9 @@ struct MergeScratch {
   RepeatMerger repeats;
   Pace pace;
 };
+
+// So many short pieces are merged together: fewer are done sooner in turns.
+constexpr size_t kManyShort = 24;
 
 // Merges the pieces of all jobs.
 void merge(const Vocabulary& vocabulary, std::span<MergeJob> jobs, MergeScratch& scratch);

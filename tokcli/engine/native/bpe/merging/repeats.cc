@@ -1,5 +1,5 @@
 // Merging runs: see repeats.h.
-#include "bpe/repeats.h"
+#include "bpe/merging/repeats.h"
 
 #include <algorithm>
 #include <array>

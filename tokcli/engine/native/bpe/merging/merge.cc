@@ -1,5 +1,6 @@
-// Merging short pieces, several of them in turns; long_merge.cc has the others. See merge.h.
-#include "bpe/merge.h"
+// Merging pieces of up to 62 bytes, several of them in turns. Of many short ones short_merge.cc merges all together, and
+// long_merge.cc has the longer ones. See merge.h.
+#include "bpe/merging/merge.h"
 
 #include <algorithm>
 #include <bit>
@@ -169,14 +170,19 @@ static_assert(Lane<64>::kMostBytes == kWindowBytes);
 
 void merge(const Vocabulary& v, std::span<MergeJob> jobs, MergeScratch& scratch) {
   for (auto& queue : scratch.queues) queue.clear();
+  for (auto& queue : scratch.short_pieces.jobs) queue.clear();
   scratch.long_pieces.clear();
+  const auto is_short = [](const MergeJob& job) { return job.size <= ShortPiece::kMostBytes; };
+  const bool are_many = static_cast<size_t>(std::ranges::count_if(jobs, is_short)) >= kManyShort;
   for (MergeJob& job : jobs) {
-    if (job.size <= Lane<16>::kMostBytes) scratch.queues[0].push_back(&job);
+    if (are_many && is_short(job)) scratch.short_pieces.jobs[job.size].push_back(&job);
+    else if (job.size <= Lane<16>::kMostBytes) scratch.queues[0].push_back(&job);
     else if (job.size <= Lane<32>::kMostBytes) scratch.queues[1].push_back(&job);
     else if (job.size <= Lane<64>::kMostBytes) scratch.queues[2].push_back(&job);
     else scratch.long_pieces.push_back({.job = &job, .next = job.out});
   }
   if (!scratch.long_pieces.empty()) merge_long(v, scratch);
+  if (are_many) merge_together(v, scratch.short_pieces);
   if (instructions() >= Instructions::kAvx2) merge_avx2(v, scratch);
   else merge_portable(v, scratch);
 }

@@ -15,7 +15,7 @@
 #include <functional>
 #include <utility>
 
-#include "bpe/merge.h"
+#include "bpe/merging/merge.h"
 
 namespace tokcli {
 namespace {
