@@ -7,7 +7,6 @@ and a pattern say everything.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import codecs
 import operator
@@ -188,4 +187,5 @@ def format_tiktoken(mergeable_ranks: Mapping[bytes, int]) -> bytes:
     b'IQ== 0\nYg== 1\n'
     """
     rows = sorted(mergeable_ranks.items(), key=lambda item: item[1])
-    return b"".join(b"%b %d\n" % (base64.b64encode(token) or EMPTY_TOKEN, rank) for token, rank in rows)
+    encode = binascii.b2a_base64
+    return b"".join(b"%b %d\n" % (encode(token, newline=False) or EMPTY_TOKEN, rank) for token, rank in rows)

@@ -117,7 +117,8 @@ struct SeededHash {
   size_t operator()(uint64_t number) const { return mix(number ^ process_seed().low, process_seed().high); }
 };
 
-// Hashes a whole image, at the speed of memory: four lanes of words are hashed independently of each other.
+// Hashes a whole image, at the speed of memory: eight lanes of words are hashed independently of each other. The versions of
+// images count its changes, too.
 uint64_t hash_lanes(Bytes data);
 
 }  // namespace tokcli

@@ -23,7 +23,7 @@
 
 namespace tokcli {
 
-constexpr uint32_t kImageVersion = 7;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kImageVersion = 8;     // counted up with every change of the image or of how it is looked up
 constexpr unsigned kIdBits = 21;          // a merge, which is three ids, fits one word of 64 bits
 constexpr uint32_t kMaxId = (1u << kIdBits) - 257;  // ids are below this: numbers are left for bytes that are no token
 constexpr size_t kShortBytes = 12;        // tokens up to this size are inside their table, with their id, in 16 bytes

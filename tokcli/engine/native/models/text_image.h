@@ -18,7 +18,7 @@
 
 namespace tokcli {
 
-constexpr uint32_t kTextImageVersion = 12;  // counted up with every change of what the classes write
+constexpr uint32_t kTextImageVersion = 13;  // counted up with every change of what the classes write
 
 // An array of items that are owned, or that lie in an image.
 template <class T>
