@@ -55,15 +55,17 @@ def mix(a: int, b: int) -> int:
 
 
 def hash_lanes(data: bytes) -> int:
-    lanes = [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, len(data)]
-    whole = len(data) // 32 * 32
-    for at in range(0, whole, 32):
-        for i, word in enumerate(struct.unpack_from("<4Q", data, at)):
+    lanes = [mix(len(data) + i, 0x9E3779B97F4A7C15) for i in range(8)]
+    whole = len(data) // 64 * 64
+    for at in range(0, whole, 64):
+        for i, word in enumerate(struct.unpack_from("<8Q", data, at)):
             lanes[i] = mix(lanes[i] ^ word, 0xE7037ED1A0B428DB)
+    hashed = len(data)
     for byte in data[whole:]:
-        lanes[0] = mix(lanes[0] ^ byte, 0xA0761D6478BD642F)
-    rotated = (lanes[3] << 17 | lanes[3] >> 47) & WORD
-    return mix(lanes[0] ^ lanes[1], lanes[2] ^ rotated)
+        hashed = mix(hashed ^ byte, 0xA0761D6478BD642F)
+    for lane in lanes:
+        hashed = mix(hashed ^ lane, 0xBF58476D1CE4E5B9)
+    return hashed
 
 
 SECTIONS = 12
