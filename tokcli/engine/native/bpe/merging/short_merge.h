@@ -23,7 +23,7 @@ struct ShortPiece {
   std::array<int32_t, 1 + kMostBytes + 1> ranks;  // from the second one on; what is before is written, and never read
   uint32_t count;                                 // of parts
   MergeJob* job;
-  std::array<uint32_t, 1 + kMostBytes + 3> parts;  // from the second one on
+  std::array<uint32_t, 1 + kMostBytes + 1> parts;  // from the second one on
 };
 
 // The memory that merging them needs, kept from call to call.
@@ -31,7 +31,7 @@ struct ShortScratch {
   // The pairs that the last merge of a piece made: asked for, but not read yet.
   struct Open {
     Vocabulary::Question before, after;
-    uint32_t piece, place;
+    uint32_t piece, lowest;  // its number; the rank of the merge, above the place of its first part
   };
   std::array<std::vector<MergeJob*>, ShortPiece::kMostBytes + 1> jobs;  // by size
   GrowingBuffer<ShortPiece> pieces;
