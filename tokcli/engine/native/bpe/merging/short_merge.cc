@@ -84,9 +84,9 @@ template <size_t size>
   __builtin_prefetch(open.after.slot);
 }
 
-// Merges all pieces, one merge of each after another. What a merge asks for has arrived when all others have made theirs. (Tried:
-// to begin with the pairs of bytes that are sure to be merged, half of all merges, and of random letters three quarters. What
-// they make then has to be looked up at once: here and in turns, first passes took a tenth longer.)
+// Merges all pieces, one merge of each after another. What a merge asks for has arrived when all others have made theirs.
+// (Tried: to begin with the pairs of bytes that are sure to be merged, half of all merges, and of random letters three quarters.
+// What they make then has to be looked up at once: here and in turns, first passes took a tenth longer.)
 [[gnu::always_inline]] inline void merge_all(const Vocabulary& v, ShortScratch& s) {
   const size_t all = begin_all(v, s);
   ShortPiece* const pieces = s.pieces.data();
