@@ -6,8 +6,8 @@
 
 namespace tokcli {
 
-// (Profile: eight lanes, not four, and asking for what comes next: the processor asks for no page but the one that is read.
-// Checking 10 MB in the system's cache takes half the time, which each start does.)
+// (Profile: each start checks an image, of 10 MB as a rule. Eight lanes, not four, and asking for what is 2 KB ahead, which the
+// processor does within a page only, take half the time where the image is in the system's cache.)
 uint64_t hash_lanes(Bytes data) {
   constexpr size_t kLanes = 8, kAhead = 2048;
   std::array<uint64_t, kLanes> lanes;

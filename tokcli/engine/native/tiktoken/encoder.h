@@ -20,8 +20,8 @@
 // TextModel::encode (pipeline/text_model.cc) takes it through the stages that a tokenizer has, and encode_ranks
 // (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_pieces`
 // (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces and hashes them, probe looks them up in a
-// cache, look_up_missing asks the vocabulary for those that are not cached, merge (bpe/merging/merge.h) does those that are no token,
-// and the ids are written.
+// cache, look_up_missing asks the vocabulary for those that are not cached, merge (bpe/merging/merge.h) does those that are
+// no token, and the ids are written.
 #pragma once
 
 #include <cstddef>

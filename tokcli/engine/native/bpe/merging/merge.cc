@@ -11,7 +11,9 @@
 namespace tokcli {
 namespace {
 
-// --- short pieces ----------------------------------------------------------------------------------------------------
+constexpr size_t kManyShort = 24;  // so many short pieces are merged together: fewer are done sooner in turns
+
+// --- pieces in turns -------------------------------------------------------------------------------------------------
 
 constexpr int32_t kNoPair = INT32_MAX;
 constexpr unsigned kPlaceBits = 6;

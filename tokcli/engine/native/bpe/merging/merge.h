@@ -60,9 +60,6 @@ struct MergeScratch {
   Pace pace;
 };
 
-// So many short pieces are merged together: fewer are done sooner in turns.
-constexpr size_t kManyShort = 24;
-
 // Merges the pieces of all jobs.
 void merge(const Vocabulary& vocabulary, std::span<MergeJob> jobs, MergeScratch& scratch);
 void merge_windows(const Vocabulary& vocabulary, std::span<MergeWindow*> windows);
