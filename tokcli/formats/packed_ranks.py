@@ -28,12 +28,13 @@ class PackedTables(NamedTuple):
     """The sections of a packed file: runs of ranks (count, first), a length byte and the bytes of each token.
 
     `lefts` are the lengths of first tokens, if the file has them. `sha256` names the .tiktoken file it was made from.
+    The memoryviews are of the file's own bytes.
     """
 
     runs: list[tuple[int, int]]
-    lengths: bytes
-    body: bytes
-    lefts: bytes | None
+    lengths: memoryview
+    body: memoryview
+    lefts: memoryview | None
     sha256: bytes
 
 
@@ -66,12 +67,13 @@ def read_tables(data: bytes, name: str = "packed ranks") -> PackedTables:
     if count > MAX_TOKENS or len(data) != announced:
         what = f"{len(data)} bytes, but its header announces {announced}"
         raise VocabularyError(f"{what}; the file is damaged", where=name)
-    if zlib.crc32(memoryview(data)[HEADER.size :]) != crc:
+    view = memoryview(data)
+    if zlib.crc32(view[HEADER.size :]) != crc:
         raise VocabularyError("its checksum is wrong; the file is damaged", where=name)
-    runs = [(n, first) for n, first in RUN.iter_unpack(data[HEADER.size : lengths_at])]
+    runs = [(n, first) for n, first in RUN.iter_unpack(view[HEADER.size : lengths_at])]
     _check_runs(runs, count, name)
-    lefts = data[lefts_at:] if version == LEFTS_VERSION else None
-    return PackedTables(runs, data[lengths_at:body_at], data[body_at:lefts_at], lefts, sha256)
+    lefts = view[lefts_at:] if version == LEFTS_VERSION else None
+    return PackedTables(runs, view[lengths_at:body_at], view[body_at:lefts_at], lefts, sha256)
 
 
 def _check_runs(runs: list[tuple[int, int]], count: int, name: str) -> None:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "base/threads.h"
 #include "bpe/borders/border_builder.h"
@@ -23,6 +24,9 @@ void in_shares(size_t threads, const One& one, const Other& other) {
     if (thread + 1 == threads) other();
   });
 }
+
+// Returns the hash of the pair in a slot of the table of merges.
+uint64_t hash_of_slot(uint64_t slot) { return mix(slot >> kIdBits, kHashLow); }
 
 uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
 
@@ -47,14 +51,14 @@ struct Wanted {
 
 }  // namespace
 
-ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
+ImageBuilder::ImageBuilder(ImageParts parts) : parts_(std::move(parts)) {
   std::memcpy(header_.magic, kImageMagic, sizeof kImageMagic);
-  std::copy(parts.source.begin(), parts.source.end(), header_.source);
+  std::copy(parts_.source.begin(), parts_.source.end(), header_.source);
   header_.version = kImageVersion;
-  header_.drops_missing = parts.drops_missing;
+  header_.drops_missing = parts_.drops_missing;
   header_.empty_id = kNone;
   size_t short_count = 0, long_count = 0, blob_size = 0, characters = 0;
-  for (const Token& token : parts.tokens) {
+  for (const Token& token : parts_.tokens) {
     header_.id_count = std::max(header_.id_count, token.id + 1);
     header_.longest = std::max(header_.longest, token.size);
     blob_size += token.size;
@@ -66,7 +70,7 @@ ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
   // long ones at most two thirds. (A smaller image is opened sooner.)
   header_.short_bits = static_cast<uint32_t>(std::bit_width(short_count * 5 / 4 + 1));
   header_.long_bits = static_cast<uint32_t>(std::bit_width(long_count * 3 / 2 + 1));
-  header_.merge_bits = static_cast<uint32_t>(std::bit_width(parts.tokens.size() * 5 / 4));  // at most four fifths full
+  header_.merge_bits = static_cast<uint32_t>(std::bit_width(parts_.tokens.size() * 5 / 4));  // at most four fifths full
   header_.bucket_bits = header_.merge_bits > 3 ? header_.merge_bits - 2 : 1;
   const std::array<size_t, kSections> lengths = header_.lengths_for(blob_size, std::min<size_t>(characters, UINT16_MAX));
   header_.size = aligned(sizeof(ImageHeader));
@@ -93,10 +97,11 @@ void ImageBuilder::write(std::span<uint8_t> image) {
   std::memcpy(image.data(), &header_, sizeof header_);
   Vocabulary tokens;
   if (tokens.open(image)) {  // (an image without ids is none)
-    std::vector<Vocabulary::Merge> found;
+    FoundMerges found;
     if (parts_.has_lefts) found = merges_by_lefts(tokens, threads);
     else if (!parts_.has_merges) found = merges_by_merging(tokens);
-    const std::span<const Vocabulary::Merge> merges = parts_.has_merges ? parts_.merges : found;
+    const auto merges = parts_.has_merges ? parts_.merges : std::span<const Vocabulary::Merge>(found.room.get(), found.count);
+    parts_.tokens = std::vector<Token>();  // what follows takes the same memory
     in_shares(threads, [&] { add_merges(merges); }, [&] { add_borders(tokens, merges); });
   }
   header_.checksum = header_.checksum_with(image.subspan(sizeof header_));
@@ -153,7 +158,7 @@ void ImageBuilder::add_tokens() {
   std::array<Wanted, kAhead> ahead;
   Pace pace;
   for (size_t first = 0; first < parts_.tokens.size(); first += kAhead) {
-    const auto tokens = parts_.tokens.subspan(first, std::min(kAhead, parts_.tokens.size() - first));
+    const auto tokens = std::span(parts_.tokens).subspan(first, std::min(kAhead, parts_.tokens.size() - first));
     for (size_t i = 0; i < tokens.size(); ++i) {
       pace.step(tokens[i].size + 8);
       const Wanted& token = ahead[i] = Wanted(blob + starts[tokens[i].id], tokens[i].size);
@@ -178,22 +183,22 @@ void ImageBuilder::add_tokens() {
 }
 
 // Returns the merges whose first tokens are known by their sizes.
-std::vector<Vocabulary::Merge> ImageBuilder::merges_by_lefts(const Vocabulary& tokens, size_t threads) const {
-  if (parts_.lefts.size() != parts_.tokens.size()) throw std::invalid_argument("not every token says how it is merged");
-  const size_t middle = parts_.tokens.size() / 2;
-  std::vector<Vocabulary::Merge> merges, others;
-  merges.reserve(parts_.tokens.size());
-  in_shares(threads, [&] { find_by_lefts(tokens, 0, middle, &merges); },
-            [&] { find_by_lefts(tokens, middle, parts_.tokens.size(), &others); });
-  merges.insert(merges.end(), others.begin(), others.end());
-  return merges;
+ImageBuilder::FoundMerges ImageBuilder::merges_by_lefts(const Vocabulary& tokens, size_t threads) const {
+  const size_t count = parts_.tokens.size(), middle = count / 2;
+  if (parts_.lefts.size() != count) throw std::invalid_argument("not every token says how it is merged");
+  FoundMerges found{std::make_unique_for_overwrite<Vocabulary::Merge[]>(count)};
+  Vocabulary::Merge* const out = found.room.get();
+  Vocabulary::Merge *end = out, *end_of_others = out + middle;
+  in_shares(threads, [&] { end = find_by_lefts(tokens, 0, middle, out); },
+            [&] { end_of_others = find_by_lefts(tokens, middle, count, out + middle); });
+  found.count = static_cast<size_t>(std::copy(out + middle, end_of_others, end) - out);
+  return found;
 }
 
-// Appends the merges of the tokens from `begin` to `end`.
-void ImageBuilder::find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, std::vector<Vocabulary::Merge>* merges) const {
+// Writes the merges of the tokens from `begin` to `end`; returns where it stopped.
+Vocabulary::Merge* ImageBuilder::find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, Vocabulary::Merge* out) const {
   const auto* const starts = section<uint32_t>(kStarts);
   const uint8_t* const blob = section<uint8_t>(kBlob);
-  merges->reserve(end - begin);
   std::array<Wanted, 2 * kAhead> halves;
   std::array<uint32_t, kAhead> made;
   Pace pace;
@@ -222,38 +227,41 @@ void ImageBuilder::find_by_lefts(const Vocabulary& tokens, size_t begin, size_t 
         else ids[side] = tokens.find_long(half.p, half.size);
         if (ids[side] == kNone) throw std::invalid_argument("a token is not merged from two others");
       }
-      merges->push_back({ids[0], ids[1], made[i]});
+      *out++ = {ids[0], ids[1], made[i]};
     }
   }
+  return out;
 }
 
 // Returns the merge that makes each token, as merging the token's own bytes finds it (merge.h says why one is enough).
-std::vector<Vocabulary::Merge> ImageBuilder::merges_by_merging(const Vocabulary& tokens) {
-  std::vector<Vocabulary::Merge> merges;
+ImageBuilder::FoundMerges ImageBuilder::merges_by_merging(const Vocabulary& tokens) const {
+  FoundMerges found{std::make_unique_for_overwrite<Vocabulary::Merge[]>(parts_.tokens.size())};
   MergeScratch scratch;
   std::array<uint32_t, 2> parts;
   for (uint32_t id = 0; id < tokens.id_count(); ++id) {
     std::string_view bytes;
     if (!tokens.token(id, &bytes) || bytes.size() < 2) continue;
     if (!last_merge(tokens, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), scratch, parts)) continue;
-    merges.push_back({parts[0], parts[1], id});
+    found.room[found.count++] = {parts[0], parts[1], id};
   }
-  return merges;
+  return found;
 }
 
 // Fills the table of merges, whose pairs are put in buckets by their hashes.
 void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   const unsigned shift = 64 - header_.bucket_bits;
-  const auto pair_of = [](const Vocabulary::Merge& merge) { return uint64_t{merge[0]} << kIdBits | merge[1]; };
+  const auto slot_of = [](const Vocabulary::Merge& merge) {
+    return (uint64_t{merge[0]} << kIdBits | merge[1]) << kIdBits | merge[2];
+  };
   std::vector<uint32_t> ends((size_t{1} << header_.bucket_bits) + 1);
-  for (const Vocabulary::Merge& merge : merges) ++ends[(mix(pair_of(merge), kHashLow) >> shift) + 1];
+  for (const Vocabulary::Merge& merge : merges) ++ends[(hash_of_slot(slot_of(merge)) >> shift) + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());  // as yet where each bucket begins
-  std::vector<Place> places(merges.size());
+  const auto slots = std::make_unique_for_overwrite<uint64_t[]>(merges.size());
   for (const Vocabulary::Merge& merge : merges) {
-    const uint64_t pair = pair_of(merge), hash = mix(pair, kHashLow);
-    places[ends[hash >> shift]++] = {hash, pair << kIdBits | merge[2]};
+    const uint64_t slot = slot_of(merge);
+    slots[ends[hash_of_slot(slot) >> shift]++] = slot;
   }
-  place_buckets(places, std::span(ends).first(ends.size() - 1));
+  place_buckets({slots.get(), merges.size()}, std::span(ends).first(ends.size() - 1));
 }
 
 // Which slots of the table of merges are free. They are bits, which fit the first cache: the table itself does not.
@@ -263,22 +271,23 @@ class ImageBuilder::FreeSlots {
 
   explicit FreeSlots(unsigned bits) : shift_(64 - bits), taken_((size_t{1} << bits) / 64 + 1) {}
   // Returns a bit for each of the displacements from `first` on: whether it leads each pair to a free slot.
-  uint32_t fitting(std::span<const Place> pairs, uint32_t first) const {
+  uint32_t fitting(std::span<const uint64_t> pairs, uint32_t first) const {
     uint32_t taken = 0;
-    for (const Place& pair : pairs) {
+    for (const uint64_t pair : pairs) {
+      const uint64_t hash = hash_of_slot(pair);
       for (uint32_t i = 0; i < kAtOnce; ++i) {
-        const size_t slot = Vocabulary::merge_slot(pair.hash, first + i, shift_);
+        const size_t slot = Vocabulary::merge_slot(hash, first + i, shift_);
         taken |= static_cast<uint32_t>(taken_[slot / 64] >> slot % 64 & 1) << i;
       }
     }
     return ~taken & ((1u << kAtOnce) - 1);
   }
   // Takes the slots to which a displacement that fits leads pairs; returns false, and takes none, if two have the same.
-  bool take(std::span<const Place> pairs, uint32_t displacement) {
+  bool take(std::span<const uint64_t> pairs, uint32_t displacement) {
     for (size_t i = 0; i < pairs.size(); ++i) {
-      const size_t slot = Vocabulary::merge_slot(pairs[i].hash, displacement, shift_);
+      const size_t slot = Vocabulary::merge_slot(hash_of_slot(pairs[i]), displacement, shift_);
       if (taken_[slot / 64] >> slot % 64 & 1) {
-        while (i-- > 0) flip(Vocabulary::merge_slot(pairs[i].hash, displacement, shift_));
+        while (i-- > 0) flip(Vocabulary::merge_slot(hash_of_slot(pairs[i]), displacement, shift_));
         return false;
       }
       flip(slot);
@@ -295,7 +304,7 @@ class ImageBuilder::FreeSlots {
 
 // Gives each bucket its displacement, the largest first, while most slots are free: each takes the first displacement
 // that leads all its pairs to free slots.
-void ImageBuilder::place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends) {
+void ImageBuilder::place_buckets(std::span<const uint64_t> merges, std::span<const uint32_t> ends) {
   auto* const slots = section<uint64_t>(kMerges);
   auto* const buckets = section<uint32_t>(kBuckets);
   const auto begin_of = [&](size_t bucket) { return bucket == 0 ? 0 : ends[bucket - 1]; };
@@ -327,7 +336,8 @@ void ImageBuilder::place_buckets(std::span<const Place> merges, std::span<const 
         ++displacement;
       }
       buckets[bucket] = displacement;
-      for (const auto& [hash, slot] : pairs) {
+      for (const uint64_t slot : pairs) {
+        const uint64_t hash = hash_of_slot(slot);
         slots[Vocabulary::merge_slot(hash, displacement, 64 - header_.merge_bits)] = slot;
         buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(hash);
       }
@@ -343,8 +353,8 @@ void ImageBuilder::add_borders(const Vocabulary& tokens, std::span<const Vocabul
   header_.are_of_pieces = builder.are_of_pieces();
 }
 
-std::vector<uint8_t> build_image(const ImageParts& parts) {
-  ImageBuilder builder(parts);
+std::vector<uint8_t> build_image(ImageParts parts) {
+  ImageBuilder builder(std::move(parts));
   std::vector<uint8_t> image(builder.size());
   builder.write(image);
   return image;

@@ -1,10 +1,12 @@
 // Building of vocabulary images (vocabulary.h says what an image is).
 //
 // The first run with a vocabulary waits for this, so 200,000 tokens take some 20 ms: what is read or written at random is
-// asked for some tokens ahead, and two threads share the work. What would take longest is to find the two tokens that each token is merged from, by merging
-// its bytes; of the vocabularies that ship it is known how long the first of the two is.
+// asked for some tokens ahead, two threads share the work, and little memory is used beside the image, since half of the
+// time goes to the system, which makes its pages. What would take longest is to find the two tokens that each token is
+// merged from, by merging its bytes; of the vocabularies that ship it is known how long the first of the two is.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace tokcli {
 // What an image is built from. Merges are listed, or the left token of each is known by its size, or else they are found
 // for every token.
 struct ImageParts {
-  std::span<const Token> tokens;        // with distinct bytes, and distinct ids below kMaxId
+  std::vector<Token> tokens;            // with distinct bytes, and distinct ids below kMaxId
   std::span<const uint8_t, 32> source;  // kept in the header
   bool drops_missing = false;           // a byte that is no token has no id, which is no error
   bool has_merges = false, has_lefts = false;
@@ -26,9 +28,9 @@ struct ImageParts {
 class ImageBuilder {
  public:
   // What `parts` points to has to outlive this object.
-  explicit ImageBuilder(const ImageParts& parts);
+  explicit ImageBuilder(ImageParts parts);
   size_t size() const { return header_.size; }
-  // Writes the image to `size()` bytes at a multiple of 8. Throws std::invalid_argument where two tokens that `lefts`
+  // Writes the image to `size()` bytes at a multiple of 8, once. Throws std::invalid_argument where two tokens that `lefts`
   // names are not there, or where tokens were chosen so that they all fall on one place of a hash table.
   void write(std::span<uint8_t> image);
 
@@ -37,8 +39,9 @@ class ImageBuilder {
   static constexpr size_t kAhead = 32;   // tokens whose places in tables are asked for before the first is used
   static constexpr size_t kTokensForThreads = 20'000;  // from so many on, two threads share the work
   class FreeSlots;
-  struct Place {
-    uint64_t hash, slot;  // of a merge: the hash of its pair, and what its slot in the table of merges holds
+  struct FoundMerges {
+    std::unique_ptr<Vocabulary::Merge[]> room;  // for as many as there are tokens
+    size_t count = 0;
   };
 
   template <class Item>
@@ -52,19 +55,19 @@ class ImageBuilder {
   void clear(ImageSection first, ImageSection last);
   void add_bytes();
   void add_tokens();
-  std::vector<Vocabulary::Merge> merges_by_lefts(const Vocabulary& tokens, size_t threads) const;
-  void find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, std::vector<Vocabulary::Merge>* merges) const;
-  static std::vector<Vocabulary::Merge> merges_by_merging(const Vocabulary& tokens);
+  FoundMerges merges_by_lefts(const Vocabulary& tokens, size_t threads) const;
+  Vocabulary::Merge* find_by_lefts(const Vocabulary& tokens, size_t begin, size_t end, Vocabulary::Merge* out) const;
+  FoundMerges merges_by_merging(const Vocabulary& tokens) const;
   void add_merges(std::span<const Vocabulary::Merge> merges);
-  void place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends);
+  void place_buckets(std::span<const uint64_t> merges, std::span<const uint32_t> ends);
   void add_borders(const Vocabulary& tokens, std::span<const Vocabulary::Merge> merges);
 
-  const ImageParts parts_;
+  ImageParts parts_;
   ImageHeader header_{};
   std::span<uint8_t> image_;
 };
 
 // Returns an image.
-std::vector<uint8_t> build_image(const ImageParts& parts);
+std::vector<uint8_t> build_image(ImageParts parts);
 
 }  // namespace tokcli

@@ -36,8 +36,8 @@ void check_merges(const std::vector<Vocabulary::Merge>& merges, const std::vecto
     throw nb::value_error("two merges have the same tokens");
 }
 
-nb::bytes image_of(const ImageParts& parts) {
-  ImageBuilder builder(parts);
+nb::bytes image_of(ImageParts parts) {
+  ImageBuilder builder(std::move(parts));
   // (Without large pages, since some systems clear one for milliseconds.)
   const nb::bytes made = owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(builder.size())));
   {
@@ -50,7 +50,7 @@ nb::bytes image_of(const ImageParts& parts) {
 
 nb::bytes make_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
                      bool drops_missing) {
-  const TokenTable table(blob, sizes, ids);
+  TokenTable table(blob, sizes, ids);
   const std::string name = string_of(source);
   if (table.tokens.empty()) throw nb::value_error("there are no tokens");
   if (name.size() != 32) throw nb::value_error("the source is named by 32 bytes");
@@ -67,7 +67,7 @@ nb::bytes make_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::hand
     merges = items_of<Vocabulary::Merge>(given);
     check_merges(merges, table.tokens);
   }
-  return image_of({.tokens = table.tokens,
+  return image_of({.tokens = std::move(table.tokens),
                    .source = bytes_of(name).first<32>(),
                    .drops_missing = drops_missing,
                    .has_merges = has_merges,
@@ -99,7 +99,7 @@ nb::bytes make_packed_image(nb::handle body, nb::handle sizes, nb::handle runs, 
   if (tokens.empty()) throw nb::value_error("there are no tokens");
   if (tokens.size() != size_view.bytes().size()) throw nb::value_error("there are more tokens than ids");
   if (at != blob.bytes().size()) throw nb::value_error("the sizes do not add up to the bytes");
-  return image_of({.tokens = tokens,
+  return image_of({.tokens = std::move(tokens),
                    .source = bytes_of(name).first<32>(),
                    .has_lefts = has_lefts,
                    .lefts = bytes_of(lefts)});
