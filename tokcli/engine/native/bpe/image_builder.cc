@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -101,7 +102,7 @@ void ImageBuilder::write(std::span<uint8_t> image) {
     if (parts_.has_lefts) found = merges_by_lefts(tokens, threads);
     else if (!parts_.has_merges) found = merges_by_merging(tokens);
     const auto merges = parts_.has_merges ? parts_.merges : std::span<const Vocabulary::Merge>(found.room.get(), found.count);
-    parts_.tokens = std::vector<Token>();  // what follows takes the same memory
+    parts_.tokens = std::vector<Token>();  // no longer needed: what follows is given the same memory, whose pages are made
     in_shares(threads, [&] { add_merges(merges); }, [&] { add_borders(tokens, merges); });
   }
   header_.checksum = header_.checksum_with(image.subspan(sizeof header_));
@@ -191,7 +192,9 @@ ImageBuilder::FoundMerges ImageBuilder::merges_by_lefts(const Vocabulary& tokens
   Vocabulary::Merge *end = out, *end_of_others = out + middle;
   in_shares(threads, [&] { end = find_by_lefts(tokens, 0, middle, out); },
             [&] { end_of_others = find_by_lefts(tokens, middle, count, out + middle); });
-  found.count = static_cast<size_t>(std::copy(out + middle, end_of_others, end) - out);
+  const auto first_count = static_cast<size_t>(end - out), other_count = static_cast<size_t>(end_of_others - (out + middle));
+  std::memmove(end, out + middle, other_count * sizeof *out);  // over the places of tokens into which nothing merges
+  found.count = first_count + other_count;
   return found;
 }
 
@@ -264,7 +267,8 @@ void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   place_buckets({slots.get(), merges.size()}, std::span(ends).first(ends.size() - 1));
 }
 
-// Which slots of the table of merges are free. They are bits, which fit the first cache: the table itself does not.
+// Which slots of the table of merges are free. They are bits, which fit the first cache: the table itself does not. Pairs are
+// given as what their slots will hold.
 class ImageBuilder::FreeSlots {
  public:
   static constexpr uint32_t kAtOnce = 8;  // displacements: whether one fits is as good as random, so none has a branch

@@ -40,7 +40,7 @@ class ImageBuilder {
   static constexpr size_t kTokensForThreads = 20'000;  // from so many on, two threads share the work
   class FreeSlots;
   struct FoundMerges {
-    std::unique_ptr<Vocabulary::Merge[]> room;  // for as many as there are tokens
+    std::unique_ptr<Vocabulary::Merge[]> room;  // for one of each token; not filled first, so that two threads make its pages
     size_t count = 0;
   };
 
