@@ -21,6 +21,15 @@
 namespace tokcli {
 
 #if defined(__linux__)
+namespace {
+
+size_t page_size() {
+  static const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
 void* allocate(size_t size, Pages pages) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
@@ -37,9 +46,14 @@ void make_pages(void* p, size_t size) {
 #endif
 }
 
+void give_pages_back(void* p, size_t size) {
+  const size_t page = page_size(), before = (page - reinterpret_cast<uintptr_t>(p) % page) % page;
+  if (before + page <= size) madvise(static_cast<char*>(p) + before, (size - before) / page * page, MADV_DONTNEED);
+}
+
 void make_pages_in(void* p, size_t size) {
-  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const auto begin_of_page = [](char* at) { return at - reinterpret_cast<uintptr_t>(at) % page; };
+  const size_t page = page_size();
+  const auto begin_of_page = [page](char* at) { return at - reinterpret_cast<uintptr_t>(at) % page; };
   char* const begin = static_cast<char*>(p);
   unsigned char is_there = 0;  // the last of the pages: those of memory that was freed and is used again are
   if (size == 0 || (mincore(begin_of_page(begin + size - 1), 1, &is_there) == 0 && is_there & 1)) return;
@@ -53,6 +67,7 @@ void* allocate(size_t size, Pages) {
 }
 void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
 void make_pages(void*, size_t) {}  // all of it has been written
+void give_pages_back(void*, size_t) {}
 void make_pages_in(void*, size_t) {}
 #endif
 

@@ -1,6 +1,7 @@
 // How a store takes memory, and gives it away: see piece_store.h.
 #include "tiktoken/piece_store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -193,12 +194,20 @@ bool PieceStore::grow() {
   return true;
 }
 
+// A part at a time, of which the old one is given back before the new one of the next is made: tags stay in order, so each
+// part of the old index goes to as large a share of the new one. (Measured: two threads that count 1 GB have 105 MiB at most,
+// and had 117 with all of both indexes.)
 void PieceStore::move_index(ZeroedArray<Bucket> index, unsigned bits) {
-  const std::span<const Bucket> old(buckets_, mask_ + 1);
-  index.make_pages();  // entries go to all of them
+  Bucket* const old = buckets_;
+  const size_t size = mask_ + 1, times = (size_t{1} << bits) / size;
   set_index(&index[0], bits);
-  for (const Bucket& bucket : old) {
-    for (size_t i = 0; i < 8 && bucket.tags[i] != 0; ++i) put(bucket.tags[i], bucket.places[i]);
+  for (size_t from = 0; from < size; from += kMoved) {
+    const std::span<const Bucket> part(old + from, std::min(kMoved, size - from));
+    make_pages(buckets_ + from * times, part.size_bytes() * times);  // entries go to all of them
+    for (const Bucket& bucket : part) {
+      for (size_t i = 0; i < 8 && bucket.tags[i] != 0; ++i) put(bucket.tags[i], bucket.places[i]);
+    }
+    if (memory_.index) give_pages_back(old + from, part.size_bytes());
   }
   memory_.index = std::move(index);
 }

@@ -115,6 +115,7 @@ class PieceStore {
   friend struct AllStores;
 
   static constexpr size_t kMostTries = 4;  // buckets, one after another, in which a tag may be
+  static constexpr size_t kMoved = (size_t{2} << 20) / sizeof(Bucket);  // buckets that go to a larger index at a time
   static constexpr unsigned kBlockBits = 18;
   static constexpr size_t kBlock = size_t{1} << kBlockBits, kMostBlocks = 160;
   static_assert(2 + kMostBytes + kMostIds * sizeof(uint32_t) + kWords <= kBlock);  // an entry is in one block
