@@ -22,9 +22,9 @@ from importlib import import_module
 from typing import NoReturn
 
 # What many runs import and few use: click needs `inspect` (4.5 ms with its own imports) for some messages, the headers
-# of .npy files need `ast` (0.8 ms), what does not fit into memory `tempfile` (3 ms), checkpoints `hashlib` (3 ms), and
-# URLs with addresses in brackets `ipaddress` (1.6 ms).
-_SELDOM_USED = ("inspect", "ast", "tempfile", "hashlib", "ipaddress")
+# of .npy files need `ast` (0.8 ms), what does not fit into memory `tempfile` (3 ms) and `pathlib` (2 ms), checkpoints
+# `hashlib` (3 ms), and URLs with addresses in brackets `ipaddress` (1.6 ms).
+_SELDOM_USED = ("inspect", "ast", "tempfile", "pathlib", "hashlib", "ipaddress")
 # What click imports for types of options that no option here has, and for translations, of which it has none: 2 ms.
 _ONLY_NAMED: dict[str, dict[str, object]] = {
     "uuid": {"UUID": type("UUID", (), {})},

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pathlib
 import re
 import stat
 import tempfile
 from contextlib import suppress
-from pathlib import Path
 
 PREFIX = ".tokcli-runs-"
 RUN_PREFIX, RUN_SUFFIX = "run-", ".counts"
@@ -24,7 +24,7 @@ class RunsFolder:
     """A new folder in the one that TMPDIR names; OSError where it cannot be made."""
 
     def __init__(self) -> None:
-        parent = Path(tempfile.gettempdir())
+        parent = pathlib.Path(tempfile.gettempdir())
         for path in parent.glob(f"{PREFIX}*"):
             if _FOLDER.fullmatch(path.name):
                 with suppress(OSError):
@@ -51,13 +51,13 @@ class RunsFolder:
             os.close(self._lock)
 
 
-def new_run(folder: Path) -> tuple[int, Path]:
+def new_run(folder: pathlib.Path) -> tuple[int, pathlib.Path]:
     """Make a new file for a run in a folder; return its descriptor, open for writing, and its path."""
     number, name = tempfile.mkstemp(prefix=RUN_PREFIX, suffix=RUN_SUFFIX, dir=folder)
-    return number, Path(name)
+    return number, pathlib.Path(name)
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: pathlib.Path) -> int:
     """Return a descriptor that holds the lock on a folder; BlockingIOError where another process holds it."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -68,7 +68,7 @@ def _lock(folder: Path) -> int:
     return number
 
 
-def _remove_abandoned(folder: Path) -> None:
+def _remove_abandoned(folder: pathlib.Path) -> None:
     number = _lock(folder)
     try:
         if os.fstat(number).st_uid == os.geteuid():
@@ -77,7 +77,7 @@ def _remove_abandoned(folder: Path) -> None:
         os.close(number)
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: pathlib.Path) -> None:
     """Remove a folder and its runs, if it holds nothing but runs."""
     runs = list(folder.iterdir())
     if all(_RUN.fullmatch(run.name) and stat.S_ISREG(run.lstat().st_mode) for run in runs):

@@ -9,6 +9,7 @@ from tokcli.analysis.pieces.piece_stats import PieceStats
 from tokcli.cli import streams
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.split.split_options import SplitRequest
+from tokcli.cli.split.table import for_screens
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.render.tables import MOST_FREQUENT, stats_rows
 
@@ -26,9 +27,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         output.write(line(_json(stats, alternatives)))
         return
     if is_for_people(output, request.options.color):
-        from tokcli.cli.split.on_screen import show_stats
-
-        show_stats(request, output, stats, alternatives)
+        for_screens().show_stats(request, output, stats, alternatives)
         return
     for cells in stats_rows(stats, alternatives):
         output.write(f"{cells}\n".encode())

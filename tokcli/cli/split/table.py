@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokcli.analysis.pieces.piece_arrays import PieceArrays, read_pieces
 from tokcli.analysis.pieces.pieces import ChunkPieces
@@ -15,6 +15,9 @@ from tokcli.cli.split.native_pieces import printed_rows
 from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.render.tables import SPLIT_COLUMNS, SplitRow, escaped_table
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 Numbered = tuple[int, PieceArrays | ChunkPieces]  # the number of the first piece of a part, and the part
 
@@ -48,11 +51,16 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         for source in request.texts:
             write_json(request, source, output)
     elif is_for_people(output, request.options.color):
-        from tokcli.cli.split.on_screen import show_table
-
-        show_table(request, output, rows(request))
+        for_screens().show_table(request, output, rows(request))
     else:
         write_tsv(request, output)
+
+
+def for_screens() -> ModuleType:
+    """Return the module that shows tables and statistics on a screen: it imports rich, which a pipe does not need."""
+    from tokcli.cli.split import on_screen
+
+    return on_screen
 
 
 def write_tsv(request: SplitRequest, output: streams.Output) -> None:

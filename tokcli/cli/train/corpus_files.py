@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokcli.cli import streams
-from tokcli.cli.inputs import records
 from tokcli.cli.inputs.input_facts import between, size_of
 from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from tokcli.cli.options import RecordKind
     from tokcli.cli.train.checkpoint import Checkpoint
     from tokcli.cli.train.progress import Progress
-    from tokcli.engine.stream.chunks import Utf8Errors
     from tokcli.training.corpus_counter import CorpusCounter
 
 READ_BYTES = 1 << 18
+TextsIn: TypeAlias = Callable[[streams.Input], Iterable[bytes]]
 
 
 def path_of(source: streams.Input) -> str:
@@ -29,14 +27,18 @@ def path_of(source: streams.Input) -> str:
 
 
 class Corpus:
-    """Inputs, and how much of them is used: `limit` bytes in all, and of each input all but `held_back` percent."""
+    """Inputs, and how much of them is used: `limit` bytes in all, and of each input all but `held_back` percent.
 
-    def __init__(self, sources: list[streams.Input], *, limit: int | None, held_back: float, kind: RecordKind | None,
-                 field: str | None, errors: Utf8Errors) -> None:  # fmt: skip
+    An input is one text, or the texts that `texts_in` finds in it.
+    """
+
+    def __init__(
+        self, sources: list[streams.Input], *, limit: int | None, held_back: float, texts_in: TextsIn | None = None
+    ) -> None:
         self.sources = sources
         self._left = limit
         self._held_back = held_back
-        self._kind, self._field, self._errors = kind, field, errors
+        self._texts_in = texts_in
         if held_back and any(size_of(source) is None for source in sources):
             raise InputError("--hold-back needs files: the length of a stream is not known")
 
@@ -67,9 +69,8 @@ class Corpus:
             if checkpoint:
                 checkpoint.begin(number, self._left)
             with streams.naming(source.shown):
-                if self._kind is not None:
-                    found = records.read_records(source, self._kind, self._field, self._errors)
-                    counting.add_texts(self._within(record.data for record in found), progress.counted)
+                if self._texts_in is not None:
+                    counting.add_texts(self._within(self._texts_in(source)), progress.counted)
                 else:
                     begin = offset if number == first else 0
                     self._skip(begin)

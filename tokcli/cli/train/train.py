@@ -27,7 +27,13 @@ def command(**given: Any) -> int:
     from tokcli.cli.train.session import Session, with_form
 
     asked = with_form(TrainOptions(**given))
-    session = Session(asked)
+    session: Session
+    if asked.records or asked.counts or asked.dask or asked.checkpoint:
+        from tokcli.cli.train.other_session import OtherSession
+
+        session = OtherSession(asked)
+    else:
+        session = Session(asked)
     if asked.dry_run:
         session.report()
     elif asked.counts_only:
