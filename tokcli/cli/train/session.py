@@ -40,19 +40,21 @@ BESIDE = ("r50k_base", "cl100k_base", "o200k_base")  # encodings to compare with
 class Session:
     """One run of the command: its options and its steps. `status` is the exit status.
 
-    It reads each input as one text, from the beginning to the end; `OtherSession` also reads what other options name.
+    Each input is one text, and counted here; `FullSession` knows records, counts files, clusters and checkpoints, too.
     """
-
-    texts_in: TextsIn | None = None  # where an input is not one text
 
     def __init__(self, asked: TrainOptions) -> None:
         self._asked = asked
         self.status, self._sources = inputs_of(asked)
         self._plan = Plan(asked, self._sources, self._note)
-        self._corpus = Corpus(self._sources, limit=asked.limit, held_back=asked.hold_back, texts_in=self.texts_in)
+        self._corpus = Corpus(self._sources, limit=asked.limit, held_back=asked.hold_back, texts_in=self._texts_in())
         kind = Progress.kind_for(asked.progress_kind, quiet=asked.quiet)
         self._left: PairsLeft | None = None  # where training stopped early
         self._progress = Progress(kind, None if kind == "none" or asked.counts else self._corpus.total_bytes())
+
+    def _texts_in(self) -> TextsIn | None:
+        """Return what finds the texts in an input, or None where an input is one text."""
+        return None
 
     def _note(self, text: str) -> None:
         if not self._asked.quiet:
@@ -85,6 +87,7 @@ class Session:
             counting.close()
 
     def _count(self, counting: CorpusCounter, checkpoint: Checkpoint | None = None) -> PieceCounts:
+        """Count the corpus, whatever it is; errors say what to do about it."""
         try:
             self._read(counting, checkpoint)
         except OverflowError:

@@ -27,13 +27,12 @@ def command(**given: Any) -> int:
     from tokcli.cli.train.session import Session, with_form
 
     asked = with_form(TrainOptions(**given))
-    session: Session
+    kind: type[Session] = Session
     if asked.records or asked.counts or asked.dask or asked.checkpoint:
-        from tokcli.cli.train.other_session import OtherSession
+        from tokcli.cli.train.full_session import FullSession
 
-        session = OtherSession(asked)
-    else:
-        session = Session(asked)
+        kind = FullSession
+    session = kind(asked)
     if asked.dry_run:
         session.report()
     elif asked.counts_only:

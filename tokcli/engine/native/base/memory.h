@@ -26,8 +26,8 @@ void make_pages(void* p, size_t size);
 // 1.8 µs a page of 4 kB, and 2.9 µs where each is made when it is first written.)
 void make_pages_in(void* p, size_t size);
 
-// Gives back the pages that lie within a part of `allocate`d memory. The part may not be used again. Where the system cannot,
-// nothing happens before all is released.
+// Gives back the pages that lie within a part of `allocate`d memory, which may not be used again. Where the system
+// cannot, nothing happens before all is released.
 void give_pages_back(void* p, size_t size);
 
 // Makes the pages of a buffer that is written from its beginning to its end, some before they are reached.

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
-from tokcli.cli import streams
 from tokcli.cli.inputs.records import read_records
 from tokcli.cli.train.checkpoint import Checkpoint, fingerprint_of
-from tokcli.cli.train.corpus_files import path_of
+from tokcli.cli.train.corpus_files import TextsIn, path_of
 from tokcli.cli.train.session import Session
-from tokcli.cli.train.train_options import TrainOptions
 from tokcli.errors import OutputError
 from tokcli.training.cluster import count_on_cluster
 from tokcli.training.corpus_counter import CorpusCounter, merge_files
 
-if TYPE_CHECKING:
-    from tokcli.cli.options import RecordKind
 
-
-class OtherSession(Session):
+class FullSession(Session):
     """A run with any options: the texts may be records, and the counts in files, or made on a cluster."""
 
-    def __init__(self, asked: TrainOptions) -> None:
-        if asked.records is not None:
-            self.texts_in = _Records(asked, asked.records)
-        super().__init__(asked)
+    def _texts_in(self) -> TextsIn | None:
+        asked, kind = self._asked, self._asked.records
+        if kind is None:
+            return super()._texts_in()
+        return lambda source: (record.data for record in read_records(source, kind, asked.field, asked.errors))
 
     def _read(self, counting: CorpusCounter, checkpoint: Checkpoint | None) -> None:
         asked = self._asked
@@ -48,14 +42,3 @@ class OtherSession(Session):
         if checkpoint.holds(output):
             raise OutputError("is in the folder of the checkpoint", "Write to another file.", where=output)
         return checkpoint
-
-
-class _Records:
-    """Finds the records of an input, each of which is a text."""
-
-    def __init__(self, asked: TrainOptions, kind: RecordKind) -> None:
-        self._asked, self._kind = asked, kind
-
-    def __call__(self, source: streams.Input) -> Iterator[bytes]:
-        asked = self._asked
-        return (record.data for record in read_records(source, self._kind, asked.field, asked.errors))
