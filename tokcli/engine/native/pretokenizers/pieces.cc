@@ -240,11 +240,16 @@ size_t find_one_by_one(const uint8_t* p, const uint8_t* end, const uint8_t** end
   return found;
 }
 
+// Bytes ahead of the window, which are asked for early: where a text is larger than the processor's caches, the window's
+// load waited for memory at each page. (Profile: a sixth of this loop; with 512 to 3,072 bytes, none of it.)
+constexpr size_t kAhead = 1024;
+
 template <Family family, class Vectors>
 inline size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room, PieceKeys* wanted) {
   const PieceKeys keys = wanted ? *wanted : PieceKeys{};
   size_t found = 0, hashed = 0;
   while (found < room && static_cast<size_t>(end - p) >= kWindow + kAfterWindow) {
+    __builtin_prefetch(p + kAhead);  // harmless where the text has ended
     const bool has_keys = wanted && static_cast<size_t>(end - p) >= kWindow + PieceKeys::kReadable;
     const bool has_masks = Has<family>::wide || ((p[0] | p[1]) & 0x80) == 0;
     if (const uint64_t starts = has_masks ? starts_at<family, Vectors>(p) : 0) [[likely]] {
