@@ -171,6 +171,21 @@ void check(Known& known, Family family, Bytes text, bool fresh) {
   CLAIM(joined == chars(text));
 }
 
+// Text among bytes that are not UTF-8 has the same ids whether it is split whole, or some at a time.
+void check_invalid(tokcli::Encoder& encoder, Family family, Bytes data) {
+  std::vector<uint64_t> ends;
+  CLAIM(tokcli::split_invalid({family}, data, 0, true, &ends));
+  const size_t split = ends.empty() ? 0 : ends.back();
+  tokcli::IdBuffer whole, some;
+  tokcli::Result expected = encoder.encode_invalid(data.first(split), ends, &whole);
+  expected.add(encoder.encode({family}, data.subspan(split), &whole));
+  const tokcli::Result made = encoder.encode_invalid({family}, data, &some);
+  CLAIM(made.is_good() == expected.is_good());
+  if (!made.is_good()) return;
+  CLAIM(made.count == expected.count && encoder.encode_invalid({family}, data, nullptr).count == made.count);
+  CLAIM(std::ranges::equal(std::span(some.data(), some.size()), std::span(whole.data(), whole.size())));
+}
+
 void check_piece(Known& known, Bytes piece) {
   Ids expected;
   if (!piece.empty()) merge_slowly(known.ranks, chars(piece), expected);
@@ -205,6 +220,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   set_idle(*known.used, false);
   check(known, family, text, flags & 8);
   check_piece(known, Bytes(text).first(std::min(text.size(), kMostMerged)));
+  check_invalid(*known.used, family, text);
   std::vector<uint32_t> points;
   if (decode_utf8(text, points) == text.size()) {
     check_cuts(family, text, at * text.size() / 255);

@@ -21,6 +21,7 @@ from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.utf8 import SplitText
+from tokcli.engine.tiktoken.native_encoder import FAMILY_OF
 from tokcli.render.visible import unescape
 
 native = backend.native()
@@ -73,6 +74,18 @@ def test_invalid_bytes_are_found_wherever_they_are_in_the_data(data: bytes, is_w
     assert native.invalid_size(data, is_whole) == max(certain, default=0)
 
 
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("follows", ["", "é", "a", "中", "😀"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_last_invalid_byte_is_found_however_far_it_is_from_the_end(
+    bad: bytes, follows: str, is_whole: bool
+) -> None:
+    for size in (*range(1020, 1030), 20_000, 300_000):
+        data = bad + follows.encode() * size
+        certain = [end for _, end in invalid_runs(data) if is_whole or end < len(data)]
+        assert native.invalid_size(data, is_whole) == max(certain, default=0)
+
+
 @given(some_invalid, st.integers(0, 60))
 def test_replacing_is_what_python_does_and_tells_how_far_it_came(data: bytes, characters: int) -> None:
     expected = data.decode("utf-8", "replace")
@@ -104,6 +117,22 @@ def test_text_with_invalid_bytes_has_the_ids_of_its_characters(
         parts = list(enc.tokenizer.read_parts(blocks, options))
     assert [number for part in parts for number in enc.tokenizer.encode_part(part)] == expected
     assert sum(map(enc.tokenizer.count_part, parts)) == len(expected)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_much_that_is_not_utf_8_has_the_ids_of_its_pieces(name: str) -> None:
+    draw = random.Random(name)
+    atoms = [*BAD, *WHITE, *map(str.encode, HARD_ATOMS)]
+    data = b"".join(draw.choice(atoms) for _ in range(60_000))
+    enc = tokcli.get_encoding(name)
+    vocabulary = native.Vocabulary(enc.tokenizer.inner.load_image())
+    family = native.FAMILIES.index(FAMILY_OF[enc.tokenizer.pretokenizer.pat_str])
+    size = native.invalid_size(data, True)
+    ends = native.split_invalid(data, 0, family, True)
+    ids, _, count = vocabulary.encode_pieces(data[:size], ends, True)
+    part = SplitText(memoryview(data)[:size], ends, is_invalid=True, family=family)
+    assert enc.tokenizer.encode_part(part) == memoryview(ids).cast("I")
+    assert enc.tokenizer.count_part(part) == count > 60_000
 
 
 @given(st.sampled_from(FAMILIES), some_invalid, st.sampled_from(BAD))

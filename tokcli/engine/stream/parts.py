@@ -178,7 +178,7 @@ class _Reader:
                 assert ends is not None
                 return ends
 
-            return SplitText(text, find_ends, is_invalid=True)
+            return SplitText(text, find_ends, is_invalid=True, family=by)
         ends = split_invalid(data, start, by, is_whole)
         if ends is None:
             return None

@@ -29,11 +29,18 @@ class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
 
     Ends may be given as a callable that finds them: then whoever asks first does that work. With `is_invalid` the part
-    has bytes that are not UTF-8, too; each run of them belongs to the last piece before it.
+    has bytes that are not UTF-8, too; each run of them belongs to the last piece before it. Where a known pattern
+    splits such a part, `family` is the number of its scanner: native code then needs no ends.
     """
 
-    def __init__(self, data: memoryview, ends: bytes | Callable[[], bytes], is_invalid: bool = False) -> None:
-        self.data, self._ends, self.is_invalid = data, ends, is_invalid
+    def __init__(
+        self,
+        data: memoryview,
+        ends: bytes | Callable[[], bytes],
+        is_invalid: bool = False,
+        family: int | None = None,
+    ) -> None:
+        self.data, self._ends, self.is_invalid, self.family = data, ends, is_invalid, family
 
     @property  # a cached one would hold a lock that all parts share, up to Python 3.11
     def ends(self) -> bytes:

@@ -153,6 +153,8 @@ class NativePieces:
     @refusing
     def merge(self, part: SplitText) -> memoryview:
         """Return the ids of a text whose pieces are known, as an array."""
+        if part.family is not None:
+            return InvalidRecords(self._vocabulary, part.family).encode_records(part.data, _as_record(part), 0)[0]
         ids, _, _ = self._vocabulary.encode_pieces(part.data, part.ends, part.is_invalid)
         return memoryview(ids or b"").cast("I")
 
@@ -167,6 +169,8 @@ class NativePieces:
     @refusing
     def count(self, part: SplitText) -> int:
         """Return the number of ids of a text whose pieces are known."""
+        if part.family is not None:
+            return InvalidRecords(self._vocabulary, part.family).count_records(part.data, _as_record(part), 0)[0]
         return self._vocabulary.encode_pieces(part.data, part.ends, part.is_invalid, False)[2]
 
     @refusing
@@ -181,6 +185,11 @@ class NativePieces:
         ends = array("Q", accumulate(map(len, pieces)))
         _, counts, _ = self._vocabulary.encode_pieces(b"".join(pieces), ends, False, False, True)
         return memoryview(counts or b"").cast("I").tolist()
+
+
+def _as_record(part: SplitText) -> Buffer:
+    """Return where the records of a part end that is a single one."""
+    return array("Q", [part.nbytes])
 
 
 @refusing

@@ -109,10 +109,17 @@ InvalidRun InvalidReader::next() {
   return {bad, end, !is_whole_ && end == data_.size()};
 }
 
+// Near the end, as a rule, is one. A byte that continues no character begins one, or is bad, whatever is before it; so runs
+// that end behind it may be found from it on.
 size_t last_invalid(Bytes data, bool is_whole) {
-  size_t last = 0;
-  InvalidReader reader(data, 0, is_whole);
-  for (InvalidRun run = reader.next(); run.bad < run.end && !run.is_open; run = reader.next()) last = run.end;
+  constexpr size_t kNear = 1 << 10, kFarther = 16;
+  size_t last = 0, begin = data.size();
+  for (size_t near = kNear; last == 0 && begin > 0; near *= kFarther) {
+    begin = data.size() - std::min(near, data.size());
+    while (begin > 0 && data[begin] >= 0x80 && data[begin] < 0xC0) --begin;
+    InvalidReader reader(data, begin, is_whole);
+    for (InvalidRun run = reader.next(); run.bad < run.end && !run.is_open; run = reader.next()) last = run.end;
+  }
   return last;
 }
 

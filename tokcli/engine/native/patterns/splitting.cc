@@ -6,13 +6,13 @@
 
 namespace tokcli {
 
-bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends) {
+bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends, size_t some) {
   constexpr size_t kRoom = 64, kMostReserved = 1 << 17;
   std::array<const uint8_t*, kRoom + kWindow> found;
   size_t begin = 0;  // of the text that a pattern sees
-  ends->reserve(std::min(data.size() / 2, kMostReserved));
+  ends->reserve(std::min(std::min(some, data.size()) / 2, kMostReserved));
   InvalidReader reader(data, start, is_whole);
-  for (size_t at = start; at < data.size();) {
+  for (size_t at = start; at < data.size() && at - start < some;) {
     const InvalidRun run = reader.next();
     if (run.is_open || run.bad == run.end) break;
     const uint8_t *p = data.data() + at, *const end = data.data() + run.bad;

@@ -39,7 +39,9 @@ bool with_finder(const Splitting& by, Bytes text, const Use& use) {
 
 // Splits text among bytes that are not UTF-8: these belong to the last piece before them, and the text after them splits
 // afresh. Appends the ends of the pieces from `start` on, counted from there, up to the last such byte that nothing after
-// the data can change; before `start` is text that a pattern may look back at. Returns false where the pattern failed.
-bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends);
+// the data can change, or to the first one `some` bytes or more after `start`; before `start` is text that a pattern may look
+// back at. Returns false where the pattern failed.
+bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends,
+                   size_t some = SIZE_MAX);
 
 }  // namespace tokcli

@@ -19,20 +19,27 @@ Result Encoder::encode_invalid(Bytes data, std::vector<uint64_t> ends, IdBuffer*
   return result.missing_byte ? result : encode_split(data, ends, out);
 }
 
+// Bytes that are not UTF-8 end a piece, and no piece after them joins one before. So these are encoded some at a time,
+// whose ends stay in the processor's caches. (Of 1 MB of noise, those of all took 5 MB of memory, and a sixth of the time.)
 Result Encoder::encode_invalid(const Splitting& by, Bytes data, IdBuffer* out) {
-  Result result;
+  constexpr size_t kSome = 1 << 14;
+  Result all;
   std::vector<uint64_t> ends;
-  if (!split_invalid(by, data, 0, true, &ends)) {
-    result.left_out = true;
-    return result;
+  if (out) out->reserve(data.size());
+  for (bool is_text = false; !is_text && !data.empty();) {
+    ends.clear();
+    if (!split_invalid(by, data, 0, true, &ends, kSome)) {
+      all.left_out = true;
+      break;
+    }
+    is_text = ends.empty();  // up to the end
+    const Bytes some = is_text ? data : data.first(ends.back());
+    const Result result = is_text ? encode(by, some, out) : encode_invalid(some, ends, out);
+    all.add(result);
+    if (!result.is_good()) break;
+    data = data.subspan(some.size());
   }
-  const size_t split = ends.empty() ? 0 : ends.back();
-  result = encode_invalid(data.first(split), std::move(ends), out);
-  if (!result.is_good()) return result;
-  const uint64_t count = result.count;
-  result = encode(by, data.subspan(split), out);
-  result.count += count;
-  return result;
+  return all;
 }
 
 // Bytes that are not UTF-8 are merged with the last tokens before them, as in tiktoken's `_encode_bytes`: with those of
