@@ -42,6 +42,8 @@ def _load_when_used(name: str, **known: object) -> None:
     stand_in.__dict__.update(known)
 
     def find(attribute: str) -> object:
+        if attribute == "__path__" and known:  # `from name import ...` asks for it first: of a package, it has others
+            raise AttributeError(attribute)
         if sys.modules.get(name) is stand_in:
             sys.modules.pop(name, None)  # (another thread may have done so)
         return getattr(import_module(name), attribute)
