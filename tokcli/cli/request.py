@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from tokcli.cli import messages, streams
 from tokcli.cli.options import (
@@ -22,7 +22,7 @@ from tokcli.cli.options import (
     Options,
     TextOptions,
 )
-from tokcli.engine import backend
+from tokcli.engine import Generic, backend
 from tokcli.engine.base.arguments import MOST_THREADS, NO_ID
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import allow_inner_threads, ordered
@@ -31,6 +31,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.registry import encodings
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from tokcli.cli.inputs.records import Batch, Unparsed
     from tokcli.cli.options import Special
     from tokcli.cli.record import Record
@@ -40,11 +42,11 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
     from tokcli.engine.stream.utf8 import StreamPart
 
-Item = TypeVar("Item")
-Made = TypeVar("Made")
-Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
-AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
-AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
+    Item = TypeVar("Item")
+    Made = TypeVar("Made")
+    Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
+    AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
+    AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
 TEXT = NO_ID  # stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
@@ -52,7 +54,7 @@ SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows
 SHARED_BLOCK = 1 << 20  # bytes read at a time of a long input that threads share: they hand each other less (x1.14)
 
 
-class Request(Generic[Asked]):
+class Request(Generic["Asked"]):
     """The options of a command, and the encoding that they name; pass `encoding` if it is loaded already.
 
     Where `needs_pattern` is set to False, ranks without a pattern will do: no text is encoded.
@@ -97,7 +99,7 @@ class Request(Generic[Asked]):
             messages.print_note(text)
 
 
-class InputRequest(Request[AskedInput]):
+class InputRequest(Request["AskedInput"]):
     """A request that has inputs, whole or as records."""
 
     field = "ids"  # of JSON records, where --field names no other
@@ -175,7 +177,7 @@ class InputRequest(Request[AskedInput]):
         return files_read(self.options, self.inputs)
 
 
-class TextRequest(InputRequest[AskedText]):
+class TextRequest(InputRequest["AskedText"]):
     """A request whose inputs are text."""
 
     field = "text"
@@ -372,8 +374,7 @@ class TextRequest(InputRequest[AskedText]):
 
 def known_size(source: streams.Input) -> int:
     """Return the size of an input in bytes, where that is known before it is read; else 0."""
-    status = source.status()
-    return 0 if status is None else status.st_size
+    return 0 if (status := source.status()) is None else status.st_size
 
 
 def texts_in_folders(

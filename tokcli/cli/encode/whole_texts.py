@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
@@ -29,36 +28,6 @@ BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens
 TOKEN_BYTES = 4  # of text, as a rule
 SHARED_BYTES = 1 << 17  # of text; one with fewer is encoded before threads have started
 PART_BYTES = 1 << 16  # of its parts
-
-
-def sees_whole(request: EncodeRequest) -> bool:
-    """Return whether the bytes of tokens do not tell their places: the text is normalized, or gets a template."""
-    tokenizer = request.encoding.tokenizer
-    return tokenizer.changes_text or (tokenizer.sees_whole_texts and request.options.add_special_tokens)
-
-
-class WholeTokens(NamedTuple):
-    """A text, the ids of its tokens, and their spans in its characters, None where these are not known."""
-
-    text: str
-    ids: Sequence[int]
-    spans: Spans | None
-
-
-def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens:
-    """Return the tokens of a text whose tokenizer `sees_whole`, with the template where it is asked for."""
-    tokenizer = request.encoding.tokenizer
-    whole = tokenizer.read_whole(request.watched(blocks), request.read_options)
-    found = Tokens([], spans=[])
-    if whole is not None:
-        try:
-            found = tokenizer.encode_spans(whole)
-        except InputError:  # a tokenizer that changes texts does not always know the places
-            found = Tokens(tokenizer.encode_part(whole))
-    if request.options.add_special_tokens:
-        kept, _ = _kept(request, [found])
-        found = tokenizer.finish(kept, True)
-    return WholeTokens("" if whole is None else whole.text, found.ids, found.spans)
 
 
 def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter, most: int | None) -> bool:
@@ -129,9 +98,10 @@ class PartOfWhole(_PlacedPart):
         found = tokenizer.encode_spans(whole)  # rarely, and then most of its parts are encoded by Python
         first, last = (char_count(whole[:at]) for at in (begin, end))
         starts = (found.spans or ())[::2]
-        kept = slice(bisect_left(starts, first), bisect_left(starts, last) if end < whole.nbytes else None)
-        spans = [place - first for place in (found.spans or ())[2 * kept.start : 2 * (kept.stop or len(starts))]]
-        return Tokens(found.ids[kept], spans=spans)
+        before = sum(start < first for start in starts)
+        until = sum(start < last for start in starts) if end < whole.nbytes else len(starts)
+        spans = [place - first for place in (found.spans or ())[2 * before : 2 * until]]
+        return Tokens(found.ids[before:until], spans=spans)
 
 
 class _Step:
@@ -230,7 +200,7 @@ def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer:
         pair = pair_of(source, asked.errors)
         most = _most_wanted(request) if pair is None else None
         texts, found = zip(*(_tokens_of(request, one, most) for one in (source, pair) if one is not None), strict=True)
-        kept, is_cut = _kept(request, found)
+        kept, is_cut = kept_tokens(request, found)
         tokens = request.finished(kept)
     spans = _in_unit(tokens.spans, asked.offsets, texts)
     members = {} if pair is None else {"type_ids": tokens.type_ids, "special_tokens_mask": tokens.special}
@@ -327,7 +297,7 @@ def _times(tokenizer: Tokenizer, texts: int) -> int:
     return max(1, *(len(tokenizer.finish(each, False).ids) for each in alone))
 
 
-def _kept(request: EncodeRequest, found: Sequence[Tokens]) -> tuple[list[Tokens], bool]:
+def kept_tokens(request: EncodeRequest, found: Sequence[Tokens]) -> tuple[list[Tokens], bool]:
     """Return what -n keeps of the tokens of a text or a pair, before the post-processor, and whether it cuts any.
 
     A pair loses tokens of its longer text first, as in the library tokenizers ("LongestFirst").

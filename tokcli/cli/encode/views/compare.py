@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
+from tokcli.cli.encode.views.whole_tokens import sees_whole, whole_tokens
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import JsonStream, text_member, text_of_name
 from tokcli.cli.options import DEFAULT_ENCODING

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
+from tokcli.cli.encode.views.whole_tokens import sees_whole, whole_tokens
 from tokcli.cli.encode.write_ids import limited
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.engine.stream.chunks import MAX_PIECE_BYTES

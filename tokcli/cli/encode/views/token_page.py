@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokcli.analysis.browser_tables import browser_tables
 from tokcli.cli import pages, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
+from tokcli.cli.encode.views.whole_tokens import sees_whole, whole_tokens
 from tokcli.cli.encode.write_ids import limited
 from tokcli.cli.json_stream import text_of_name
 from tokcli.engine.tokens import pairs_of
