@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,7 +79,7 @@ def describe_encodings() -> list[EncodingRow]:
     """
     rows = []
     for name, entry in CATALOG.items():
-        here = Path(packed_path(entry)).exists()
+        here = os.path.exists(packed_path(entry))
         rows.append(EncodingRow(name, vocabulary_size(entry), "shipped" if here else entry.sources[0].url, here))
     return rows
 
